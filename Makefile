@@ -1,0 +1,36 @@
+# `make demo` and `make test` need Python 3.11 or newer and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# mypy wants the folders below the one name they install under; links show it that.
+TYPECHECK := .typecheck
+FOLDERS := instances models solvers experiments
+
+.PHONY: demo test lint bench clean
+
+demo: $(READY)
+	"$(BIN)/kanopy" demo
+
+test: $(READY)
+	"$(BIN)/python" -m pytest -n 2
+
+lint: $(READY)
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
+	rm -rf $(TYPECHECK) && mkdir -p $(TYPECHECK)/kanopy
+	cd $(TYPECHECK)/kanopy && for f in ../../kanopy/* $(addprefix ../../,$(FOLDERS)); do ln -s "$$f" .; done
+	cd $(TYPECHECK) && "../$(BIN)/mypy" --config-file ../pyproject.toml --cache-dir ../.mypy_cache -p kanopy
+
+bench: $(READY)
+	"$(BIN)/python" -m kanopy.experiments.benchmarks
+
+# The stamp is newer than pyproject.toml exactly when everything it names is installed.
+$(READY): pyproject.toml
+	"$(PYTHON)" -c "import sys; sys.exit(sys.version_info < (3, 11) and 'kanopy needs Python 3.11 or newer')"
+	"$(PYTHON)" -m venv "$(VENV)"
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch "$(READY)"
+
+clean:
+	rm -rf $(VENV) $(TYPECHECK) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

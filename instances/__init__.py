@@ -1,0 +1,1 @@
+"""Data: microdata tables, frequency tables, generators, loaders and samplers."""

@@ -1,0 +1,82 @@
+"""One column in, one array out: the checks every value passes before it reaches a method.
+
+Messages name the column and the first offending row, never a cell's value: tables may be secret.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from kanopy.instances.errors import KanopyError
+from numpy.typing import NDArray
+
+
+def numeric_values(column: pd.Series) -> NDArray[np.float64]:
+    """Finite float64 values of a number column, or an error that says what is wrong where."""
+    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        raise KanopyError(
+            f"column {column.name!r} is {column.dtype}, not numeric; "
+            "name it in nominal= or convert it with pandas.to_numeric"
+        )
+    if pd.api.types.is_complex_dtype(column):
+        raise KanopyError(f"column {column.name!r} is complex; give its real parts as columns")
+    _refuse_missing(column)
+    values = column.to_numpy(dtype=np.float64)
+    infinite = np.flatnonzero(~np.isfinite(values))
+    if len(infinite):
+        raise KanopyError(
+            f"column {column.name!r} has {len(infinite)} infinite values, the first in row "
+            f"{infinite[0]}; replace them or leave out their rows"
+        )
+    return values
+
+
+def nominal_codes(
+    column: pd.Series, missing_is_value: bool
+) -> tuple[NDArray[np.int32], NDArray[np.object_]]:
+    """Category number of each row and the sorted categories; a missing value, if allowed, last."""
+    if not missing_is_value:
+        _refuse_missing(column)
+    try:
+        found, uniques = pd.factorize(column, use_na_sentinel=True)
+    except TypeError as error:
+        raise KanopyError(
+            f"column {column.name!r} holds lists or other values that cannot be compared; "
+            "turn them into text or numbers"
+        ) from error
+    categories = np.asarray(uniques, dtype=object)
+    kinds = {_kind(value) for value in categories}
+    if len(kinds) > 1:
+        raise KanopyError(
+            f"column {column.name!r} mixes {' and '.join(sorted(kinds))}; convert it to one type"
+        )
+    try:
+        order = np.argsort(categories, kind="stable")
+    except TypeError as error:
+        raise KanopyError(
+            f"values of column {column.name!r} have no order; turn them into text or numbers"
+        ) from error
+    rank = np.empty(len(order) + 1, dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    rank[-1] = len(order)  # factorize marks missing values −1
+    categories = categories[order]
+    if bool((found == -1).any()):
+        categories = np.append(categories, np.array([None], dtype=object))
+    return rank[found], categories
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "bool"
+    if isinstance(value, (int, float, np.number)):
+        return "number"
+    return type(value).__name__
+
+
+def _refuse_missing(column: pd.Series) -> None:
+    gone = np.flatnonzero(column.isna().to_numpy())
+    if len(gone):
+        raise KanopyError(
+            f"column {column.name!r} has {len(gone)} missing values, the first in row {gone[0]}; "
+            'fill them, or pass missing="drop" or (nominal columns) missing="category"'
+        )

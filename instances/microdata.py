@@ -1,0 +1,436 @@
+"""Microdata: an immutable table whose quasi-identifiers are to be made k-anonymous."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeVar
+
+import numpy as np
+import pandas as pd
+from kanopy.instances.columns import nominal_codes, numeric_values
+from kanopy.instances.errors import KanopyError, unknown
+from kanopy.instances.hierarchy import Hierarchy
+from kanopy.instances.merge import merge_rows
+from kanopy.instances.tables import ControlTables
+from numpy.typing import NDArray
+
+T = TypeVar("T", bound=np.generic)
+Domain = tuple[float, float] | int
+Missing = Literal["error", "drop", "category"]
+
+
+@dataclass(frozen=True, eq=False)
+class Microdata:
+    """A table of n rows with roles for its columns; build it with :meth:`from_frame`.
+
+    Attributes
+    ----------
+    numeric, nominal
+        Names of the quasi-identifiers, in the table's column order. Every other column is left
+        untouched by a release.
+    X
+        The numeric quasi-identifiers as an n × d matrix, ``(values − center) / scale``.
+    codes
+        The nominal quasi-identifiers as an n × m matrix of category numbers.
+    categories
+        The sorted values behind each column of ``codes``.
+    center, scale
+        What standardisation subtracted and divided by (0 and 1 if it was not asked for, and for
+        constant columns, which carry no information to weigh).
+    weights
+        One non-negative weight per quasi-identifier, numeric ones first. They multiply squared
+        deviations (``sse``), mismatches (``hamming``) and losses (``range``); 1 by default.
+    lower, upper
+        The permissible range of each numeric column, in the units of ``X`` (003, definition 4).
+    domain_sizes
+        The number of permissible values of each nominal column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> df = pd.DataFrame({"age": [30, 34, 52, 58], "sex": ["f", "f", "m", "m"]})
+    >>> data = Microdata.from_frame(df, standardize=False)
+    >>> data
+    Microdata(4 rows; numeric: age; nominal: sex; 4 distinct)
+    >>> data.codes.ravel().tolist()
+    [0, 0, 1, 1]
+    """
+
+    _frame: pd.DataFrame = field(repr=False)
+    numeric: tuple[str, ...]
+    nominal: tuple[str, ...]
+    X: NDArray[np.float64] = field(repr=False)
+    codes: NDArray[np.int32] = field(repr=False)
+    categories: tuple[NDArray[np.object_], ...] = field(repr=False)
+    center: NDArray[np.float64] = field(repr=False)
+    scale: NDArray[np.float64] = field(repr=False)
+    weights: NDArray[np.float64] = field(repr=False)
+    lower: NDArray[np.float64] = field(repr=False)
+    upper: NDArray[np.float64] = field(repr=False)
+    domain_sizes: NDArray[np.int64] = field(repr=False)
+    confidential: tuple[str, ...] = ()
+    strata: str | None = None
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict, repr=False)
+    domains: Mapping[str, Domain] = field(default_factory=dict, repr=False)
+    standardize: bool = True
+    name: str = ""
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        nominal: Sequence[str] | None = None,
+        numeric: Sequence[str] | None = None,
+        confidential: Sequence[str] = (),
+        strata: str | None = None,
+        weights: Mapping[str, float] | None = None,
+        domains: Mapping[str, Domain] | None = None,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        standardize: bool = True,
+        missing: Missing = "error",
+        name: str = "",
+    ) -> Microdata:
+        """Read a table; roles that are not given follow from the columns' dtypes.
+
+        Parameters
+        ----------
+        frame
+            The table. It is neither changed nor kept open to change.
+        nominal, numeric
+            The quasi-identifiers. If one is given, the other defaults to none. If neither is,
+            number columns are numeric and the rest nominal, except confidential and strata columns.
+        confidential
+            Columns that a release keeps as they are and that l-diversity and t-closeness look at.
+        strata
+            A column whose values no cluster may cross.
+        weights
+            Weight by column name; columns that are not named weigh 1.
+        domains
+            Permissible ``(low, high)`` of a numeric column or number of permissible values of a
+            nominal one, where that is more than occurs in the data.
+        hierarchies
+            Generalisation hierarchy by column name.
+        standardize
+            Shift and scale numeric columns to mean 0 and variance 1 (dividing by n).
+        missing
+            What to do about missing values in quasi-identifiers and strata: refuse (``"error"``),
+            leave out their rows (``"drop"``), or count them as one more nominal value
+            (``"category"``, nominal columns only).
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise KanopyError(f"expected a pandas DataFrame, got {type(frame).__name__}")
+        if missing not in ("error", "drop", "category"):
+            raise unknown("treatment of missing values", missing, ("error", "drop", "category"))
+        _check_names(frame)
+        numeric_names, nominal_names = _roles(frame, nominal, numeric, confidential, strata)
+        if len(frame) == 0:
+            raise KanopyError("the table has no rows; there is nothing to anonymise")
+        identifiers = [*numeric_names, *nominal_names]
+        frame = frame.copy(deep=False)
+        if missing == "drop":
+            needed = [*identifiers, strata] if strata else identifiers
+            frame = frame.dropna(subset=needed)
+            if len(frame) == 0:
+                raise KanopyError("every row has a missing value; nothing is left after dropping")
+        if strata is not None and bool(frame[strata].isna().any()):
+            raise KanopyError(f"strata column {strata!r} has missing values; fill or drop them")
+
+        values = [numeric_values(frame[name]) for name in numeric_names]
+        raw = np.column_stack(values) if values else np.empty((len(frame), 0))
+        center, scale = _standardisation(raw, standardize, numeric_names)
+        coded = [nominal_codes(frame[name], missing == "category") for name in nominal_names]
+        codes = (
+            np.column_stack([column for column, _ in coded])
+            if coded
+            else np.empty((len(frame), 0), dtype=np.int32)
+        )
+        low, high, sizes = _domains(
+            domains or {}, numeric_names, raw, nominal_names, [len(c) for _, c in coded]
+        )
+        for column in hierarchies or {}:
+            if column not in nominal_names:
+                raise unknown("nominal column in hierarchies", column, nominal_names)
+        for (_, category_values), column in zip(coded, nominal_names, strict=True):
+            if hierarchies and column in hierarchies:
+                hierarchies[column].check_covers(column, category_values)
+        return cls(
+            _frame=frame,
+            numeric=numeric_names,
+            nominal=nominal_names,
+            X=_frozen((raw - center) / scale),
+            codes=_frozen(codes),
+            categories=tuple(c for _, c in coded),
+            center=_frozen(center),
+            scale=_frozen(scale),
+            weights=_frozen(_weights(weights or {}, identifiers)),
+            lower=_frozen((low - center) / scale),
+            upper=_frozen((high - center) / scale),
+            domain_sizes=_frozen(sizes),
+            confidential=tuple(confidential),
+            strata=strata,
+            hierarchies=dict(hierarchies or {}),
+            domains=dict(domains or {}),
+            standardize=standardize,
+            name=name,
+        )
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The original table (a copy: pandas copies on write)."""
+        return self._frame.copy(deep=False)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self._frame)
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns a release changes, in the table's order."""
+        chosen = {*self.numeric, *self.nominal}
+        return tuple(column for column in self._frame.columns if column in chosen)
+
+    @property
+    def kind(self) -> Literal["numeric", "nominal", "mixed"]:
+        """What the quasi-identifiers are."""
+        if not self.nominal:
+            return "numeric"
+        return "mixed" if self.numeric else "nominal"
+
+    @property
+    def numeric_weights(self) -> NDArray[np.float64]:
+        """Weights of the columns of ``X``."""
+        return self.weights[: len(self.numeric)]
+
+    @property
+    def nominal_weights(self) -> NDArray[np.float64]:
+        """Weights of the columns of ``codes``."""
+        return self.weights[len(self.numeric) :]
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """``X`` with each column times √weight, so that ``sse`` is plain squared distance."""
+        return _frozen(np.ascontiguousarray(self.X * np.sqrt(self.numeric_weights)))
+
+    @cached_property
+    def stratum_of_row(self) -> NDArray[np.int32]:
+        """Number of each row's stratum; all 0 without strata."""
+        if self.strata is None:
+            return _frozen(np.zeros(self.n, dtype=np.int32))
+        return _frozen(nominal_codes(self._frame[self.strata], False)[0])
+
+    @cached_property
+    def _merged(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        columns = [np.unique(column, return_inverse=True)[1] for column in self.X.T]
+        by_name = dict(zip(self.numeric, columns, strict=True))
+        by_name |= dict(zip(self.nominal, self.codes.T, strict=True))
+        first, types, counts = merge_rows([by_name[name] for name in self.quasi_identifiers])
+        return _frozen(first), _frozen(types), _frozen(counts)
+
+    @property
+    def first_rows(self) -> NDArray[np.int64]:
+        """Position of the first row of each distinct combination."""
+        return self._merged[0]
+
+    @property
+    def types(self) -> NDArray[np.int64]:
+        """For each row, the number of its combination in :attr:`combinations`."""
+        return self._merged[1]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each combination occurs: the abbreviated frequency vector y⁰ (000, 1.1)."""
+        return self._merged[2]
+
+    @property
+    def combinations(self) -> pd.DataFrame:
+        """The distinct combinations of quasi-identifiers, in lexicographic order."""
+        rows = self._frame[list(self.quasi_identifiers)].iloc[self.first_rows]
+        return rows.reset_index(drop=True)
+
+    def tables(self, control: int | Sequence[Sequence[str]]) -> ControlTables:
+        """Frequency tables over :attr:`combinations`: all up to a dimension, or the named ones."""
+        columns = {
+            name: self.codes[self.first_rows, j].astype(np.int64)
+            for j, name in enumerate(self.nominal)
+        }
+        if self.numeric:
+            raise KanopyError(
+                f"frequency tables need nominal columns, but {', '.join(self.numeric)} "
+                "is numeric; name it in nominal= to count its values"
+            )
+        return ControlTables.build({n: columns[n] for n in self.quasi_identifiers}, control)
+
+    def unstandardize(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values in the table's own units for rows given in the units of ``X``."""
+        return np.asarray(points * self.scale + self.center)
+
+    def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Microdata:
+        """The instance of these rows alone, standardised and bounded by them unless given."""
+        return self._rebuild(self._frame.iloc[np.asarray(rows)])
+
+    def _rebuild(self, frame: pd.DataFrame) -> Microdata:
+        identifiers = [*self.numeric, *self.nominal]
+        return Microdata.from_frame(
+            frame,
+            nominal=self.nominal,
+            numeric=self.numeric,
+            confidential=self.confidential,
+            strata=self.strata,
+            weights=dict(zip(identifiers, self.weights.tolist(), strict=True)),
+            domains=self.domains,
+            hierarchies=self.hierarchies,
+            standardize=self.standardize,
+            missing="category",
+            name=self.name,
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that a solution depends on; equal for equal instances."""
+        digest = hashlib.sha256()
+        digest.update(repr((self.numeric, self.nominal, self.X.shape, self.codes.shape)).encode())
+        arrays = (self.X, self.codes, self.weights, self.lower, self.upper, self.domain_sizes)
+        for array in (*arrays, self.stratum_of_row):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        roles = [
+            f"{role}: {', '.join(names)}"
+            for role, names in (
+                ("numeric", self.numeric),
+                ("nominal", self.nominal),
+                ("confidential", self.confidential),
+                ("strata", (self.strata,) if self.strata else ()),
+            )
+            if names
+        ]
+        label = f"{self.name}: " if self.name else ""
+        parts = "; ".join([f"{self.n} rows", *roles, f"{len(self.counts)} distinct"])
+        return f"Microdata({label}{parts})"
+
+
+def _frozen(array: NDArray[T]) -> NDArray[T]:
+    array.flags.writeable = False
+    return array
+
+
+def _check_names(frame: pd.DataFrame) -> None:
+    names: list[Hashable] = list(frame.columns)
+    if not all(isinstance(name, str) for name in names):
+        raise KanopyError("column names must be strings; rename with frame.columns = [...]")
+    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    if twice:
+        raise KanopyError(f"column names occur twice: {', '.join(twice)}; rename one of each")
+
+
+def _roles(
+    frame: pd.DataFrame,
+    nominal: Sequence[str] | None,
+    numeric: Sequence[str] | None,
+    confidential: Sequence[str],
+    strata: str | None,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    for role, given in (
+        ("nominal", nominal),
+        ("numeric", numeric),
+        ("confidential", confidential),
+        ("strata", [strata] if strata else None),
+    ):
+        if isinstance(given, str):
+            raise KanopyError(f"{role} takes a list of columns; write {role}=[{given!r}]")
+        for name in given or ():
+            if name not in frame.columns:
+                raise unknown(f"{role} column", name, map(str, frame.columns))
+    kept = {*confidential, strata}
+    if nominal is None and numeric is None:
+        candidates = [name for name in frame.columns if name not in kept]
+        is_number = {
+            name: pd.api.types.is_numeric_dtype(frame[name])
+            and not pd.api.types.is_bool_dtype(frame[name])
+            for name in candidates
+        }
+        numeric = [name for name in candidates if is_number[name]]
+        nominal = [name for name in candidates if not is_number[name]]
+    both = sorted({*(numeric or ())} & {*(nominal or ())})
+    if both:
+        raise KanopyError(f"{', '.join(both)} is both nominal and numeric; choose one")
+    taken = sorted(kept & {*(numeric or ()), *(nominal or ())} - {None}, key=str)
+    if taken:
+        raise KanopyError(
+            f"{', '.join(map(str, taken))} cannot be a quasi-identifier and confidential or strata"
+        )
+    if not numeric and not nominal:
+        raise KanopyError("no usable column: name at least one in nominal= or numeric=")
+    in_order = list(frame.columns)
+    chosen_numeric = tuple(name for name in in_order if name in set(numeric or ()))
+    chosen_nominal = tuple(name for name in in_order if name in set(nominal or ()))
+    return chosen_numeric, chosen_nominal
+
+
+def _standardisation(
+    raw: NDArray[np.float64], standardize: bool, names: tuple[str, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if not standardize or raw.shape[1] == 0:
+        return np.zeros(raw.shape[1]), np.ones(raw.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = raw.mean(axis=0)
+        scale = raw.std(axis=0)
+    for name, ok in zip(names, np.isfinite(center) & np.isfinite(scale), strict=True):
+        if not ok:
+            raise KanopyError(f"values of {name!r} overflow when squared; divide the column first")
+    constant = np.ptp(raw, axis=0) == 0  # rounding may leave a constant column a tiny std
+    center[constant] = raw[0, constant]
+    scale[constant | (scale == 0)] = 1.0
+    return center, scale
+
+
+def _weights(weights: Mapping[str, float], identifiers: list[str]) -> NDArray[np.float64]:
+    for name in weights:
+        if name not in identifiers:
+            raise unknown("quasi-identifier in weights", name, identifiers)
+    array = np.array([float(weights.get(name, 1.0)) for name in identifiers])
+    if not np.all(np.isfinite(array) & (array >= 0)):
+        bad = identifiers[int(np.argmin(np.isfinite(array) & (array >= 0)))]
+        raise KanopyError(f"weight of {bad!r} is {weights[bad]}; it must be a number ≥ 0")
+    if not array.any():
+        raise KanopyError("all weights are 0; give at least one column a positive weight")
+    return array
+
+
+def _domains(
+    domains: Mapping[str, Domain],
+    numeric: tuple[str, ...],
+    raw: NDArray[np.float64],
+    nominal: tuple[str, ...],
+    occurring: list[int],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    low = raw.min(axis=0) if raw.shape[1] else np.empty(0)
+    high = raw.max(axis=0) if raw.shape[1] else np.empty(0)
+    sizes = np.array(occurring, dtype=np.int64)
+    for name, domain in domains.items():
+        if name in numeric:
+            j = numeric.index(name)
+            if isinstance(domain, int) or len(domain) != 2:
+                raise KanopyError(f"domain of {name!r} must be (low, high)")
+            if not domain[0] <= low[j] <= high[j] <= domain[1]:
+                raise KanopyError(f"domain {domain} of {name!r} does not cover its values")
+            low[j], high[j] = domain
+        elif name in nominal:
+            j = nominal.index(name)
+            if not isinstance(domain, int) or domain < sizes[j]:
+                raise KanopyError(
+                    f"domain of {name!r} must be a number of values ≥ {sizes[j]}, which occur"
+                )
+            sizes[j] = domain
+        else:
+            raise unknown("quasi-identifier in domains", name, [*numeric, *nominal])
+    return low, high, sizes

@@ -1,0 +1,1 @@
+"""k-anonymity by optimisation: every answer comes with a bound."""

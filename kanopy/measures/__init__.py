@@ -1,0 +1,1 @@
+"""Measures: what a release loses and what it reveals."""

@@ -1,0 +1,1 @@
+"""Declarative optimisation models of the four papers."""

@@ -1,0 +1,1 @@
+"""Methods: what turns an instance into a k-anonymous solution."""

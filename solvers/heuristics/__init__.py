@@ -1,0 +1,1 @@
+"""One module per published heuristic; each registers its methods when imported."""

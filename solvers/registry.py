@@ -1,0 +1,114 @@
+"""The registry: a method is a function that registers itself under its published name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from typing import Any, TypeVar
+
+from kanopy.instances.errors import KanopyError, unknown
+from kanopy.solvers.problem import Outcome, Problem
+from kanopy.solvers.run import Run
+
+Solver = Callable[[Problem, Run, Any], Outcome]
+F = TypeVar("F", bound=Solver)
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """For methods without options."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method and what a user needs to know to choose it.
+
+    ``kinds`` are the kinds of data it takes, ``costs`` the objectives it can answer for; ``exact``
+    says that it proves optimality given time, ``bound`` that it returns a lower bound.
+    """
+
+    name: str
+    shape: str
+    costs: tuple[str, ...]
+    kinds: tuple[str, ...]
+    exact: bool
+    bound: bool
+    paper: str
+    summary: str
+    options: type
+    run: Solver
+
+    def parse(self, given: Mapping[str, Any]) -> Any:
+        """Options object from a mapping; an unknown name is an error that lists the known ones."""
+        known = {option.name: option for option in fields(self.options)}
+        for name, value in given.items():
+            if name not in known:
+                if not known:
+                    raise KanopyError(f"method {self.name!r} has no options, but got {name!r}")
+                raise unknown(f"option of {self.name!r}", name, known)
+            _check_type(self.name, known[name], value)
+        return self.options(**given)
+
+
+_METHODS: dict[str, Method] = {}
+
+
+def register(
+    name: str,
+    *,
+    shape: str = "partition",
+    costs: tuple[str, ...],
+    kinds: tuple[str, ...],
+    paper: str,
+    summary: str,
+    exact: bool = False,
+    bound: bool = False,
+    options: type = NoOptions,
+) -> Callable[[F], F]:
+    """Register the decorated function ``(problem, run, options) -> Outcome`` under ``name``.
+
+    It may raise KanopyError for input it cannot take, must report better solutions to ``run`` as it
+    finds them if it runs for more than a second, and must return soon after ``run.stopping()``.
+    """
+
+    def add(function: F) -> F:
+        if name in _METHODS and _METHODS[name].run.__module__ != function.__module__:
+            raise KanopyError(f"method {name!r} is registered twice")
+        _METHODS[name] = Method(
+            name, shape, costs, kinds, exact, bound, paper, summary, options, function
+        )
+        return function
+
+    return add
+
+
+def all_methods() -> dict[str, Method]:
+    """Every registered method by name, sorted; imports all modules that hold methods."""
+    package = importlib.import_module("kanopy.solvers")
+    for module in pkgutil.walk_packages(package.__path__, "kanopy.solvers."):
+        importlib.import_module(module.name)
+    return dict(sorted(_METHODS.items()))
+
+
+def find_method(name: str) -> Method:
+    """The method of that name, or an error that lists all."""
+    methods = all_methods()
+    if name not in methods:
+        raise unknown("method", name, methods)
+    return methods[name]
+
+
+def _check_type(method: str, option: Field[Any], value: Any) -> None:
+    default = option.default if option.default is not MISSING else None
+    if default is None or value is None:
+        return
+    wanted = type(default)
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return
+    if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+        raise KanopyError(
+            f"option {option.name!r} of {method!r} must be {wanted.__name__} like {default!r}, "
+            f"got {type(value).__name__}"
+        )
