@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeVar
 
@@ -275,6 +275,15 @@ class Microdata:
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Microdata:
         """The instance of these rows alone, standardised and bounded by them unless given."""
         return self._rebuild(self._frame.iloc[np.asarray(rows)])
+
+    def restrict(self, rows: NDArray[np.integer]) -> Microdata:
+        """These rows of the same instance: standardisation, domains and categories stay."""
+        return replace(
+            self,
+            _frame=self._frame.iloc[rows],
+            X=_frozen(self.X[rows]),
+            codes=_frozen(self.codes[rows]),
+        )
 
     def _rebuild(self, frame: pd.DataFrame) -> Microdata:
         identifiers = [*self.numeric, *self.nominal]

@@ -19,6 +19,7 @@ import numpy as np
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.merge import merge_rows
 from kanopy.instances.microdata import Microdata
+from kanopy.instances.tables import ControlTables
 from numpy.typing import NDArray
 
 CLUSTER_COSTS: dict[str, tuple[str, ...]] = {
@@ -27,6 +28,9 @@ CLUSTER_COSTS: dict[str, tuple[str, ...]] = {
     "range": ("numeric", "nominal", "mixed"),
 }
 """Each cluster cost and the kinds of data it is defined on."""
+
+FREQUENCY_COSTS = ("max-error", "chi2")
+"""Costs of a frequency vector against control tables; see :func:`frequency_cost`."""
 
 _DEFAULT = {"numeric": "sse", "nominal": "hamming", "mixed": "range"}
 
@@ -67,6 +71,28 @@ def cluster_costs(data: Microdata, labels: NDArray[np.integer], cost: str) -> ND
     if cost == "hamming":
         return _hamming(data, labels, sizes)
     return sizes * _range_loss(data, labels, sizes)
+
+
+def frequency_cost(
+    control: ControlTables,
+    counts: NDArray[np.integer],
+    original: NDArray[np.integer],
+    cost: str,
+    tolerance: NDArray[np.float64] | None = None,
+    deviation_weight: float = 0.0,
+) -> float:
+    r"""Cost of a frequency vector y in place of y⁰, with cell errors b = A y⁰ − A y.
+
+    ``max-error``: max_t (\|b_t\| − g_t) + w Σ_i \|y_i − y⁰_i\| (000, eq. 2.1.1; with w > 0 the
+    modified objective of 3.2). ``chi2``: Σ_t b_t² / (A y⁰)_t + w Σ_i \|y_i − y⁰_i\| (eq. 5.6.1).
+    """
+    before = control.values(original)
+    errors = np.abs(before - control.values(counts)).astype(np.float64)
+    deviation = deviation_weight * float(np.abs(counts - original).sum())
+    if cost == "max-error":
+        allowed = 0.0 if tolerance is None else tolerance
+        return float(np.max(errors - allowed)) + deviation
+    return float(np.sum(errors**2 / before)) + deviation
 
 
 def _sse(

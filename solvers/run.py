@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from kanopy.solvers.problem import Outcome, Problem
-from kanopy.solvers.stop import Never, Progress, StoppingRule
+from kanopy.solvers.stop import First, MaxRuntime, Never, Progress, StoppingRule
 from kanopy.solvers.trace import Event, Trace
 from numpy.typing import NDArray
 
@@ -31,6 +31,8 @@ class Run:
         The only source of randomness, as ``run.rng``.
     initial
         Labels of a known solution, or None.
+    method
+        Name of the method at work; ``auto`` puts its choice here.
     listener
         Called with every event of the trace (the display).
     """
@@ -41,6 +43,7 @@ class Run:
         stop: StoppingRule | None = None,
         seed: int = 0,
         initial: NDArray[np.int64] | None = None,
+        method: str = "",
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         self.problem = problem
@@ -48,9 +51,11 @@ class Run:
         self.seed = seed
         self.rng = np.random.default_rng(seed)
         self.initial = initial
+        self.method = method
         self.progress = Progress()
         self.best: Outcome | None = None
         self.stopped = False
+        self.timed_out = False
         self._events: list[Event] = []
         self._listener = listener
         self._start = time.perf_counter()
@@ -70,7 +75,13 @@ class Run:
         self.progress.nodes += nodes
         if not self.stopped and self.stop(self.progress):
             self.stopped = True
+            self.timed_out = self.progress.time >= self.stop.time_limit()
         return self.stopped
+
+    def share(self, parts: int) -> StoppingRule:
+        """Stopping rule for the next of so many parts: an equal share of the time that is left."""
+        seconds = self.remaining() / parts
+        return self.stop if math.isinf(seconds) else First(self.stop, MaxRuntime(seconds))
 
     def found(self, outcome: Outcome, objective: float, **details: Any) -> bool:
         """Offer a solution; True (and recorded) if it is the best so far."""
@@ -85,7 +96,7 @@ class Run:
 
     def found_labels(self, labels: NDArray[np.int64], **details: Any) -> bool:
         """Offer a partition; its cost is computed here."""
-        return self.found(Outcome(labels=labels), self.problem.objective(labels), **details)
+        return self.found(Outcome(labels=labels), self.problem.partition_cost(labels), **details)
 
     def proved(self, bound: float, **details: Any) -> bool:
         """Raise the lower bound to a *proven* value; True if that is higher than before."""

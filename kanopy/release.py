@@ -1,0 +1,234 @@
+"""The anonymised table of a solution.
+
+=========== =================================================== =================================
+kind        every class becomes                                 default for cost
+=========== =================================================== =================================
+centroids   its mean (numbers only; 001, definition 2.12)       sse
+ranges      ``[low-high]`` and ``{value|value}``, or the        range
+            closest common ancestor (003; 001, definition 3.6)
+members     one of its rows (000, 5.1)                          hamming
+counts      the rows of a frequency vector (000, 1.1)           max-error, chi2
+=========== =================================================== =================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kanopy.instances.errors import KanopyError, unknown
+from kanopy.instances.microdata import Microdata
+
+if TYPE_CHECKING:
+    from kanopy.solution import Solution
+
+KINDS = ("centroids", "ranges", "members", "counts")
+_DEFAULT = {"sse": "centroids", "hamming": "members", "range": "ranges"}
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_RANGE = re.compile(rf"\[\s*({_NUMBER})\s*-\s*({_NUMBER})\s*\]")
+
+
+def default_kind(solution: Solution) -> str:
+    """The kind of release that a solution's objective speaks about."""
+    if solution.counts is not None:
+        return "counts"
+    if solution.representatives is not None:
+        return "members"
+    return _DEFAULT[solution.cost]
+
+
+def make_release(
+    solution: Solution, kind: str | None = None, *, shuffle: bool = False, seed: int = 0
+) -> pd.DataFrame:
+    """The anonymised table: same index, columns and, where values allow it, dtypes.
+
+    Columns that are no quasi-identifiers come back as they were. ``shuffle`` puts the rows in a
+    random order with a new index, so that neither tells who is who. A frequency vector that does
+    not keep the number of rows gives a table of its quasi-identifiers alone.
+
+    Examples
+    --------
+    >>> import kanopy as kn
+    >>> s = kn.solve(kn.example("testdata"), k=3, method="mdav")
+    >>> print(s.release("ranges").drop_duplicates().to_string(index=False))
+     attribute 1 attribute 2
+           [3-9]       [3-6]
+          [9-12]       [3-9]
+    """
+    kind = default_kind(solution) if kind is None else kind
+    if kind not in KINDS:
+        raise unknown("kind of release", kind, KINDS)
+    data = solution.data
+    if kind == "counts":
+        released = _rows_of_counts(data, _needed(solution.counts, kind))
+    else:
+        labels = _needed(solution.labels, kind)
+        if kind == "centroids":
+            released = _centroids(data, labels)
+        elif kind == "ranges":
+            released = _ranges(data, labels)
+        else:
+            chosen = solution.representatives
+            rows = medoids(data, labels) if chosen is None else chosen
+            released = _replaced(data, rows[labels])
+    if shuffle:
+        order = np.random.default_rng(seed).permutation(len(released))
+        released = released.iloc[order].reset_index(drop=True)
+    return released
+
+
+def _needed(decision: NDArray[np.int64] | None, kind: str) -> NDArray[np.int64]:
+    if decision is None:
+        raise KanopyError(f"this solution cannot be released as {kind!r}; leave the kind out")
+    return decision
+
+
+def _centroids(data: Microdata, labels: NDArray[np.int64]) -> pd.DataFrame:
+    if data.nominal:
+        raise KanopyError(
+            f"nominal columns {', '.join(data.nominal)} have no mean; release 'members' or 'ranges'"
+        )
+    released = data.frame
+    for name in data.numeric:
+        column = released[name]
+        values = pd.Series(column.to_numpy(dtype=float))
+        # An offset near the values keeps the digits that summing large numbers would lose.
+        offset = float(values.iloc[0])
+        means = (values - offset).groupby(labels).mean().to_numpy()[labels] + offset
+        released[name] = _as_dtype(means, column)
+    return released
+
+
+def _as_dtype(values: NDArray[np.float64], column: pd.Series) -> pd.Series:
+    whole = pd.api.types.is_integer_dtype(column) and bool((values == np.round(values)).all())
+    dtype = column.dtype if whole or pd.api.types.is_float_dtype(column) else np.float64
+    return pd.Series(values, index=column.index).astype(dtype)
+
+
+def _ranges(data: Microdata, labels: NDArray[np.int64]) -> pd.DataFrame:
+    released = data.frame
+    for name in data.numeric:
+        values = pd.Series(released[name].to_numpy())
+        groups = values.groupby(labels)
+        low, high = groups.min().tolist(), groups.max().tolist()
+        texts = [f"[{_plain(a)}-{_plain(b)}]" for a, b in zip(low, high, strict=True)]
+        released[name] = pd.Series(np.array(texts, dtype=object)[labels], index=released.index)
+    for j, name in enumerate(data.nominal):
+        tree = data.hierarchies.get(name)
+        values = data.categories[j]
+        pairs = pd.DataFrame({"label": labels, "code": data.codes[:, j]}).drop_duplicates()
+        sets = pairs.sort_values(["label", "code"]).groupby("label")["code"].agg(list)
+        texts = [
+            str(tree.closest_common_ancestor(values[codes])) if tree else format_set(values[codes])
+            for codes in sets
+        ]
+        released[name] = pd.Series(np.array(texts, dtype=object)[labels], index=released.index)
+    return released
+
+
+def _plain(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def format_set(values: Sequence[object] | NDArray[np.object_]) -> str:
+    r"""A value set as text; a single value stands as it is.
+
+    >>> format_set(["a"]), format_set(["a", "b|c"])
+    ('a', '{a|b\\|c}')
+    """
+    texts = [re.sub(r"([\\|{}])", r"\\\1", "" if v is None else str(v)) for v in values]
+    return texts[0] if len(texts) == 1 else "{" + "|".join(texts) + "}"
+
+
+def parse_set(text: str) -> tuple[str, ...]:
+    r"""The values behind :func:`format_set`.
+
+    >>> parse_set('{a|b\\|c}'), parse_set("a")
+    (('a', 'b|c'), ('a',))
+    """
+    inner = text[1:-1] if text.startswith("{") and text.endswith("}") else text
+    parts = re.split(r"(?<!\\)\|", inner) if inner is not text else [inner]
+    return tuple(re.sub(r"\\(.)", r"\1", part) for part in parts)
+
+
+def parse_range(text: str) -> tuple[float, float] | None:
+    """The two ends of ``[low-high]``; None if the text is no range.
+
+    >>> parse_range("[35-37]"), parse_range("[-3--1.5]"), parse_range("35")
+    ((35.0, 37.0), (-3.0, -1.5), None)
+    """
+    match = _RANGE.fullmatch(text.strip())
+    return (float(match[1]), float(match[2])) if match else None
+
+
+def medoids(data: Microdata, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each class the member closest to all others in sum; the first row on ties.
+
+    Closeness is squared distance for numbers and Hamming distance for categories, weighted. Both
+    sums need one pass: squared distances through the mean (001, theorem 2.15), mismatches through
+    the frequency of the member's own value in its class.
+    """
+    far = np.zeros(data.n)
+    sizes = np.bincount(labels)
+    for column, weight in zip(data.X.T, data.numeric_weights, strict=True):
+        mean = np.bincount(labels, weights=column) / sizes
+        far += weight * sizes[labels] * (column - mean[labels]) ** 2
+    for column, weight in zip(data.codes.T, data.nominal_weights, strict=True):
+        same = pd.Series(column).groupby([labels, column]).transform("size").to_numpy()
+        far += weight * (sizes[labels] - same)
+    order = np.lexsort((np.arange(data.n), np.round(far, 12), labels))
+    starts = np.searchsorted(labels[order], np.arange(len(sizes)))
+    return order[starts].astype(np.int64)
+
+
+def _replaced(data: Microdata, source: NDArray[np.int64]) -> pd.DataFrame:
+    """Every row with the quasi-identifiers of its source row."""
+    released = data.frame
+    for name in data.quasi_identifiers:
+        released[name] = released[name].iloc[source].set_axis(released.index)
+    return released
+
+
+def _rows_of_counts(data: Microdata, counts: NDArray[np.int64]) -> pd.DataFrame:
+    if counts.sum() != data.n:
+        rows = np.repeat(np.arange(len(counts)), counts)
+        return data.combinations.iloc[rows].reset_index(drop=True)
+    return _replaced(data, data.first_rows[assign_counts(data, counts)])
+
+
+def assign_counts(data: Microdata, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A combination for each row such that combination i is used counts[i] times.
+
+    Rows keep their own combination as far as its new count allows, first rows first; the others
+    take a free one in order of Hamming distance, most similar pairs first, ties by number.
+    """
+    order = np.argsort(data.types, kind="stable")
+    starts = np.cumsum(data.counts) - data.counts
+    position = np.empty(data.n, dtype=np.int64)
+    position[order] = np.arange(data.n) - np.repeat(starts, data.counts)
+    given = np.where(position < counts[data.types], data.types, -1)
+    free = np.maximum(counts - data.counts, 0)
+    waiting = np.flatnonzero(given < 0)
+    targets = np.flatnonzero(free)
+    codes = data.codes[data.first_rows]
+    own, start = np.unique(data.types[waiting], return_inverse=True)
+    need = np.bincount(start, minlength=len(own))
+    distances = np.empty((len(own), len(targets)), dtype=np.int16)
+    for i, combination in enumerate(own):
+        distances[i] = (codes[targets] != codes[combination]).sum(axis=1)
+    new: list[list[int]] = [[] for _ in own]
+    for cell in np.argsort(distances, axis=None, kind="stable").tolist():
+        i, j = divmod(cell, len(targets))
+        moved = int(min(need[i], free[targets[j]]))
+        if moved:
+            new[i].extend([int(targets[j])] * moved)
+            need[i] -= moved
+            free[targets[j]] -= moved
+    for row, i in zip(waiting.tolist(), start.tolist(), strict=True):
+        given[row] = new[i].pop()
+    return given

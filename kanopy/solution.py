@@ -1,0 +1,122 @@
+"""The answer of ``solve``: a decision, its objective, a proven bound and the way there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kanopy.instances.microdata import Microdata
+from kanopy.solvers.problem import Outcome, Problem, released_counts
+from kanopy.solvers.stop import relative_gap
+from kanopy.solvers.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+STATUSES = ("optimal", "feasible", "time_limit", "interrupted", "infeasible")
+OPTIMALITY_GAP = 1e-6
+"""A gap up to which a solution is called optimal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What ``solve`` found.
+
+    Attributes
+    ----------
+    labels
+        Cluster 0, 1, 2, … of each row (partition and representatives shape), else None.
+    counts
+        New frequency of each row of ``data.combinations`` (frequency shape), else None.
+    representatives
+        Row that stands for each cluster (representatives shape), else None.
+    objective, bound, gap
+        Cost, proven lower bound (None where the method gives none) and
+        ``(objective − bound) / objective``.
+    status
+        ``optimal`` (gap closed within 1e-6), ``feasible``, ``time_limit``, ``interrupted`` or
+        ``infeasible``.
+    trace
+        Bounds over time.
+    """
+
+    problem: Problem = field(repr=False)
+    objective: float
+    bound: float | None
+    status: str
+    method: str
+    runtime: float
+    seed: int
+    labels: NDArray[np.int64] | None = field(default=None, repr=False)
+    counts: NDArray[np.int64] | None = field(default=None, repr=False)
+    representatives: NDArray[np.int64] | None = field(default=None, repr=False)
+    solver: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    trace: Trace = field(default_factory=Trace, repr=False)
+
+    @property
+    def data(self) -> Microdata:
+        """The instance."""
+        return self.problem.data
+
+    @property
+    def k(self) -> int:
+        """The anonymity asked for."""
+        return self.problem.k
+
+    @property
+    def cost(self) -> str:
+        """Name of the objective."""
+        return self.problem.cost
+
+    @property
+    def gap(self) -> float | None:
+        """(objective − bound) / objective, 0 where both are 0; None without a bound."""
+        return None if self.bound is None else relative_gap(self.objective, self.bound)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Size of each cluster, or the positive frequencies."""
+        if self.labels is not None:
+            return np.bincount(self.labels).astype(np.int64)
+        assert self.counts is not None
+        return self.counts[self.counts > 0]
+
+    @property
+    def released_counts(self) -> NDArray[np.int64]:
+        """Frequency vector over ``data.combinations`` of a member or frequency release."""
+        return released_counts(self.data, self.outcome)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The bare decision."""
+        return Outcome(self.labels, self.counts, self.representatives, self.bound, self.solver)
+
+    def release(
+        self, kind: str | None = None, *, shuffle: bool = False, seed: int | None = None
+    ) -> pd.DataFrame:
+        """The anonymised table; see :func:`kanopy.release.make_release` for the kinds."""
+        from kanopy.release import make_release
+
+        return make_release(self, kind, shuffle=shuffle, seed=self.seed if seed is None else seed)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Objective and bound over time."""
+        from kanopy.plot import plot_trace
+
+        return plot_trace(self, ax)
+
+    def __str__(self) -> str:
+        proof = "no bound"
+        if self.bound is not None and self.gap is not None:
+            proof = f"bound {self.bound:.8g}, gap {100 * self.gap:.4g} %"
+        groups = f"{len(self.sizes)} classes of {self.sizes.min()} to {self.sizes.max()} rows"
+        return (
+            f"{self.method}: {self.cost} {self.objective:.8g} ({proof}), {self.status}, "
+            f"k = {self.k}, {groups}, {self.runtime:.2f} s"
+        )

@@ -1,0 +1,233 @@
+"""``solve``: from an instance to a verified solution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kanopy.display import ProgressTable
+from kanopy.instances.errors import KanopyError, unknown
+from kanopy.instances.microdata import Microdata
+from kanopy.instances.tables import ControlTables
+from kanopy.solution import OPTIMALITY_GAP, Solution
+from kanopy.solvers.costs import CLUSTER_COSTS, FREQUENCY_COSTS, check_cost, default_cost
+from kanopy.solvers.problem import Outcome, Problem
+from kanopy.solvers.registry import Method, find_method
+from kanopy.solvers.run import Run
+from kanopy.solvers.stop import StoppingRule, relative_gap
+from kanopy.verification import check_labels, verify
+
+
+def solve(
+    data: Microdata | pd.DataFrame,
+    k: int,
+    method: str = "auto",
+    *,
+    cost: str | None = None,
+    stop: StoppingRule | None = None,
+    seed: int = 0,
+    initial: Solution | Sequence[int] | NDArray[np.integer] | None = None,
+    options: Mapping[str, Any] | None = None,
+    control: int | Sequence[Sequence[str]] | ControlTables | None = None,
+    display: bool = False,
+) -> Solution:
+    """Find a k-anonymous version of the data at the least cost.
+
+    Parameters
+    ----------
+    data
+        The instance; a plain data frame is read with :meth:`Microdata.from_frame`.
+    k
+        Least size of a class, from 2 to the number of rows.
+    method
+        A name from :func:`kanopy.methods`; ``auto`` picks by kind, cost and size.
+    cost
+        ``sse``, ``hamming`` or ``range``; by default what the kind of data suggests.
+    stop
+        When to end, e.g. ``MaxRuntime(60)``; by default when the method is done.
+    seed
+        The only source of randomness.
+    initial
+        A known partition, as labels or Solution; the result is never worse than it.
+    options
+        Options of the method; unknown names are an error that lists the known ones.
+    control
+        Control tables of a frequency method: all up to a dimension, or a list of tables.
+    display
+        Print a table of progress.
+
+    Examples
+    --------
+    >>> import kanopy as kn
+    >>> s = kn.solve(kn.example("testdata"), k=3, method="mdav")
+    >>> s.labels.tolist(), s.objective
+    ([0, 0, 0, 1, 1, 1], 42.0)
+    """
+    if isinstance(data, pd.DataFrame):
+        data = Microdata.from_frame(data)
+    chosen = find_method(method)
+    problem = _problem(data, k, chosen, cost, control)
+    parsed = chosen.parse(options or {})
+    start = None if initial is None else _initial_labels(initial, problem)
+    table = ProgressTable(problem, chosen) if display else None
+    run = Run(problem, stop, seed, start, method, table.show if table else None)
+    if start is not None:
+        run.found_labels(start)
+    interrupted = False
+    bound: float | None = None
+    try:
+        outcome = _run_method(chosen, problem, run, parsed)
+        bound = outcome.bound
+        run.found(outcome, problem.objective(outcome))
+    except KeyboardInterrupt:
+        if run.best is None:
+            raise
+        interrupted = True
+    solution = _solution(problem, run, bound, interrupted, options or {})
+    if table:
+        table.close(solution)
+    verify(data, solution)
+    return solution
+
+
+def _problem(
+    data: Microdata,
+    k: int,
+    method: Method,
+    cost: str | None,
+    control: int | Sequence[Sequence[str]] | ControlTables | None,
+) -> Problem:
+    if cost is None:
+        cost = default_cost(data)
+        if cost not in method.costs:
+            cost = method.costs[0]
+    elif cost not in CLUSTER_COSTS and cost not in FREQUENCY_COSTS:
+        raise unknown("cost", cost, [*CLUSTER_COSTS, *FREQUENCY_COSTS])
+    if cost not in method.costs:
+        raise unknown(f"cost of method {method.name!r}", cost, method.costs)
+    if cost in CLUSTER_COSTS:
+        check_cost(data, cost)
+        if control is not None:
+            raise KanopyError(f"control tables have no meaning for cost {cost!r}; leave them out")
+    if data.kind not in method.kinds:
+        raise KanopyError(
+            f"method {method.name!r} needs {' or '.join(method.kinds)} quasi-identifiers, these "
+            f"are {data.kind}; kanopy.methods() lists what fits"
+        )
+    if cost in CLUSTER_COSTS:
+        return Problem(data, k, cost)
+    if control is None:
+        control = min(3, len(data.nominal))
+    tables = control if isinstance(control, ControlTables) else data.tables(control)
+    return Problem(data, k, cost, control=tables)
+
+
+def _initial_labels(
+    initial: Solution | Sequence[int] | NDArray[np.integer], problem: Problem
+) -> NDArray[np.int64]:
+    given = initial.labels if isinstance(initial, Solution) else initial
+    if given is None:
+        raise KanopyError("initial is a frequency solution; give labels or a partition")
+    labels = np.asarray(given)
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise KanopyError(f"initial must be whole-number labels, got {labels.dtype}")
+    if labels.ndim == 1 and len(labels) == problem.n:
+        labels = _renumbered(labels.astype(np.int64))[0]
+    problems = check_labels(problem.data, labels, problem.k)
+    if problems:
+        raise KanopyError(f"initial is no solution: {problems[0]}")
+    return labels
+
+
+def _run_method(method: Method, problem: Problem, run: Run, options: Any) -> Outcome:
+    """Run a method on the whole table, or on one stratum after the other."""
+    strata = problem.data.stratum_of_row
+    number = int(strata.max()) + 1
+    if number == 1:
+        return method.run(problem, run, options)
+    if method.shape != "partition":
+        raise KanopyError(f"method {method.name!r} cannot keep strata apart; split the table")
+    labels = np.empty(problem.n, dtype=np.int64)
+    rows_of = [np.flatnonzero(strata == stratum) for stratum in range(number)]
+    for stratum, rows in enumerate(rows_of):  # a valid partition, to be improved part by part
+        labels[rows] = stratum * problem.n + np.minimum(
+            np.arange(len(rows)) // problem.k, len(rows) // problem.k - 1
+        )
+    bound = 0.0
+    for stratum, rows in enumerate(rows_of):
+        start = None if run.initial is None else _renumbered(run.initial[rows])[0]
+        part = Run(
+            problem.restrict(rows),
+            run.share(number - stratum),
+            run.seed + stratum,
+            start,
+            run.method,
+        )
+        outcome = method.run(part.problem, part, options)
+        part.found(outcome, part.problem.objective(outcome))
+        assert part.best is not None
+        assert part.best.labels is not None
+        labels[rows] = part.best.labels + stratum * problem.n
+        run.method = part.method
+        run.timed_out |= part.timed_out
+        run.found_labels(_renumbered(labels)[0])
+        bound += part.progress.bound if outcome.bound is None else outcome.bound
+    return Outcome(labels=_renumbered(labels)[0], bound=None if np.isinf(bound) else bound)
+
+
+def _solution(
+    problem: Problem,
+    run: Run,
+    bound: float | None,
+    interrupted: bool,
+    options: Mapping[str, Any],
+) -> Solution:
+    best = run.best
+    assert best is not None
+    objective = run.progress.objective
+    proven = max(-np.inf if bound is None else bound, run.progress.bound)
+    # A bound and an objective that sum the same costs in different orders differ by rounding.
+    if proven > objective and proven - objective <= 1e-9 * abs(objective):
+        proven = objective
+    run.progress.bound = proven
+    if relative_gap(objective, proven) <= OPTIMALITY_GAP:
+        status = "optimal"
+    elif interrupted:
+        status = "interrupted"
+    elif run.timed_out:
+        status = "time_limit"
+    else:
+        status = "feasible"
+    run.record()
+    labels, representatives = best.labels, best.representatives
+    if labels is not None:
+        labels, old = _renumbered(labels)
+        representatives = None if representatives is None else representatives[old]
+    return Solution(
+        problem=problem,
+        objective=objective,
+        bound=None if np.isinf(proven) else float(proven),
+        status=status,
+        method=run.method,
+        runtime=run.elapsed(),
+        seed=run.seed,
+        labels=labels,
+        counts=best.counts,
+        representatives=representatives,
+        solver=best.solver,
+        options=dict(options),
+        trace=run.trace,
+    )
+
+
+def _renumbered(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Labels 0, 1, 2, … in order of each cluster's first row, and the old label of each new one."""
+    old, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[inverse], old[order]
