@@ -27,6 +27,7 @@ _HOME = {
     "sample": "kanopy.instances.samplers",
     "evaluate": "kanopy.evaluation",
     "methods": "kanopy.catalogue",
+    "lower_bound": "kanopy.solvers.bounds",
     "solve": "kanopy.solving",
     "Solution": "kanopy.solution",
     "verify": "kanopy.verification",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from kanopy.instances.microdata import Microdata as Microdata
     from kanopy.instances.samplers import sample as sample
     from kanopy.solution import Solution as Solution
+    from kanopy.solvers.bounds import lower_bound as lower_bound
     from kanopy.solvers.stop import First as First
     from kanopy.solvers.stop import GapReached as GapReached
     from kanopy.solvers.stop import MaxIterations as MaxIterations

@@ -15,12 +15,13 @@ _EVERY = 0.25  # seconds between lines; a search may improve thousands of times 
 
 
 class ProgressTable:
-    """Prints events as they come, at most a few lines a second, and a last line that says it all."""
+    """Prints events as they come, at most a few lines a second, and the outcome at the end."""
 
     def __init__(self, problem: Problem, method: Method, out: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._exact = method.exact
         self._last = 0.0
+        self._shown = ""
         data = problem.data
         columns = len(data.quasi_identifiers)
         self._print(
@@ -41,12 +42,14 @@ class ProgressTable:
         now = time.perf_counter()
         if now - self._last >= _EVERY:
             self._last = now
-            self._print(self._line(event))
+            self._shown = self._line(event)
+            self._print(self._shown)
 
     def close(self, solution: Solution) -> None:
         """Print the last event and the outcome."""
-        if solution.trace:
-            self._print(self._line(solution.trace[-1]))
+        line = self._line(solution.trace[-1])
+        if line[2:] != self._shown[2:]:
+            self._print(line)
         self._print(str(solution))
 
     def _line(self, event: Event) -> str:

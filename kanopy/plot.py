@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,10 +21,7 @@ def plot_trace(solution: Solution, ax: Axes | None = None) -> Axes:
     >>> axes.get_xlabel()
     'seconds'
     """
-    if ax is None:
-        from matplotlib.figure import Figure
-
-        ax = Figure(figsize=(7, 4), layout="constrained").subplots()
+    ax = ax if ax is not None else _new_axes()
     frame = solution.trace.frame()
     times = frame["time"]
     if frame["objective"].notna().any():
@@ -45,3 +43,36 @@ def plot_trace(solution: Solution, ax: Axes | None = None) -> Axes:
     ax.legend(frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def plot_comparison(solutions: Sequence[Solution], bound: float, ax: Axes | None = None) -> Axes:
+    """Objectives of several methods on one problem as bars, and the bound none can pass.
+
+    >>> import kanopy as kn
+    >>> data = kn.example("testdata")
+    >>> found = [kn.solve(data, k=3, method=name) for name in ("random", "mdav")]
+    >>> axes = plot_comparison(found, kn.lower_bound(data, 3))
+    >>> [label.get_text() for label in axes.get_yticklabels()][-1]
+    'mdav'
+    """
+    ax = ax if ax is not None else _new_axes()
+    ordered = sorted(solutions, key=lambda s: -s.objective)
+    places = range(len(ordered))
+    ax.barh(places, [s.objective for s in ordered], color=GAP, edgecolor=OBJECTIVE)
+    ax.barh(places, [bound] * len(ordered), color=BOUND, label=f"proven bound {bound:.4g}")
+    for place, solution in zip(places, ordered, strict=True):
+        ax.annotate(
+            f" {solution.objective:.4g}", (solution.objective, place), va="center", fontsize=9
+        )
+    ax.set_yticks(places, [s.method for s in ordered])
+    ax.set_xlabel(ordered[0].cost)
+    ax.margins(x=0.12)
+    ax.legend(frameon=False, loc="upper right")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _new_axes() -> Axes:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(7, 4), layout="constrained").subplots()

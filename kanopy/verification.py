@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -98,8 +99,8 @@ def check_labels(data: Microdata, labels: NDArray[np.int64], k: int) -> list[str
     if len(small):
         problems.append(f"{len(small)} classes have fewer than k = {k} rows (least {small.min()})")
     if data.strata is not None:
-        strata = pd.Series(data.frame[data.strata].to_numpy())
-        crossing = int((strata.groupby(labels).nunique() > 1).sum())
+        pairs = pd.DataFrame({"label": labels, "stratum": data.frame[data.strata].to_numpy()})
+        crossing = int(pairs.drop_duplicates()["label"].duplicated().sum())
         if crossing:
             problems.append(f"{crossing} classes cross strata of {data.strata!r}")
     return problems
@@ -157,9 +158,9 @@ def _trace_problems(solution: Solution) -> Iterable[str]:
     bounds = [event.bound for event in solution.trace if event.bound is not None]
     values = [event.objective for event in solution.trace if event.objective is not None]
     slack = TOLERANCE * abs(solution.objective) + 1e-9
-    if any(later < earlier for earlier, later in zip(bounds, bounds[1:], strict=False)):
+    if any(later < earlier for earlier, later in pairwise(bounds)):
         yield "the trace lowers a bound"
-    if any(later > earlier for earlier, later in zip(values, values[1:], strict=False)):
+    if any(later > earlier for earlier, later in pairwise(values)):
         yield "the trace raises an objective"
     if bounds and max(bounds) > solution.objective + slack:
         yield "a bound in the trace is above the objective"

@@ -1,0 +1,232 @@
+"""The ``kanopy`` command: one function per subcommand, each a thin layer over the Python API."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kanopy.cli import inputs
+
+app = typer.Typer(
+    name="kanopy",
+    help="k-anonymity by optimisation: the least-damaging k-anonymous version of a table, "
+    "and how far from optimal it can be.",
+    epilog="Start with `kanopy demo`, then `kanopy anonymize table.csv -k 3 -o safe.csv`.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+data_app = typer.Typer(help="Named data sets.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+
+File = Annotated[str, typer.Argument(help="CSV or Parquet file, or the name of a data set")]
+K = Annotated[int, typer.Option("-k", help="least size of a class", min=1)]
+MethodName = Annotated[str, typer.Option("--method", "-m", help="see `kanopy methods`")]
+CostName = Annotated[str | None, typer.Option("--cost", help="sse, hamming or range")]
+Seconds = Annotated[float | None, typer.Option("--time", "-t", help="time limit in seconds")]
+Seed = Annotated[int, typer.Option(help="source of all randomness")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-O", help="option of the method, as name=value; repeatable"),
+]
+Numeric = Annotated[str, typer.Option(help="numeric quasi-identifiers, separated by commas")]
+Nominal = Annotated[str, typer.Option(help="nominal quasi-identifiers, separated by commas")]
+Confidential = Annotated[str, typer.Option(help="confidential columns, separated by commas")]
+Strata = Annotated[str, typer.Option(help="column that no class may cross")]
+Weights = Annotated[str, typer.Option(help="weights, as column=weight,column=weight")]
+Missing = Annotated[str, typer.Option(help="missing values: error, drop or category")]
+Raw = Annotated[bool, typer.Option("--raw", help="do not standardise numeric columns")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no table of progress")]
+
+
+@app.command()
+def solve(
+    file: File,
+    k: K,
+    method: MethodName = "auto",
+    cost: CostName = None,
+    time: Seconds = None,
+    seed: Seed = 0,
+    option: Settings = None,
+    numeric: Numeric = "",
+    nominal: Nominal = "",
+    confidential: Confidential = "",
+    strata: Strata = "",
+    weights: Weights = "",
+    missing: Missing = "error",
+    raw: Raw = False,
+    quiet: Quiet = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="write the class of each row to this CSV or Parquet"),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="draw objective and bound over time into this PNG, SVG or PDF"),
+    ] = None,
+) -> None:
+    """Solve an instance and report objective, bound and gap."""
+    from kanopy.cli import commands
+
+    columns = inputs.Columns(numeric, nominal, confidential, strata, weights, missing, raw)
+    question = inputs.Question(k, method, cost, time, seed, option or [])
+    commands.solve(file, columns, question, quiet, output, plot)
+
+
+@app.command()
+def anonymize(
+    file: File,
+    k: K,
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV or Parquet to write")],
+    method: MethodName = "auto",
+    cost: CostName = None,
+    time: Seconds = None,
+    seed: Seed = 0,
+    option: Settings = None,
+    numeric: Numeric = "",
+    nominal: Nominal = "",
+    confidential: Confidential = "",
+    strata: Strata = "",
+    weights: Weights = "",
+    missing: Missing = "error",
+    raw: Raw = False,
+    quiet: Quiet = False,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="centroids, ranges, members or counts; by default as the cost suggests"),
+    ] = None,
+    drop: Annotated[str, typer.Option(help="columns to leave out, such as names")] = "",
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="random row order, so that it tells nothing")
+    ] = False,
+) -> None:
+    """Write the anonymised table."""
+    from kanopy.cli import commands
+
+    columns = inputs.Columns(numeric, nominal, confidential, strata, weights, missing, raw)
+    question = inputs.Question(k, method, cost, time, seed, option or [])
+    commands.anonymize(file, columns, question, quiet, output, kind, drop, shuffle)
+
+
+@app.command()
+def compare(
+    file: File,
+    k: K,
+    methods: Annotated[str, typer.Option(help="methods, separated by commas")] = "",
+    cost: CostName = None,
+    time: Annotated[float, typer.Option("--time", "-t", help="seconds for each method")] = 60,
+    seed: Seed = 0,
+    numeric: Numeric = "",
+    nominal: Nominal = "",
+    confidential: Confidential = "",
+    strata: Strata = "",
+    weights: Weights = "",
+    missing: Missing = "error",
+    raw: Raw = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="draw the comparison into this PNG, SVG or PDF"),
+    ] = None,
+) -> None:
+    """Run several methods on one table and compare objective, bound, gap and time."""
+    from kanopy.cli import commands
+
+    columns = inputs.Columns(numeric, nominal, confidential, strata, weights, missing, raw)
+    commands.compare(file, columns, k, methods, cost, time, seed, plot)
+
+
+@app.command()
+def evaluate(
+    original: File,
+    release: Annotated[Path, typer.Argument(help="the anonymised CSV or Parquet file")],
+    k: Annotated[
+        int | None,
+        typer.Option("-k", help="fail unless every class has this many rows"),
+    ] = None,
+    control: Annotated[
+        int | None,
+        typer.Option(help="compare frequency tables up to this dimension"),
+    ] = None,
+    numeric: Numeric = "",
+    nominal: Nominal = "",
+    confidential: Confidential = "",
+    strata: Strata = "",
+    weights: Weights = "",
+    missing: Missing = "error",
+    raw: Raw = False,
+) -> None:
+    """Measure what a release lost and what it still reveals."""
+    from kanopy.cli import commands
+
+    columns = inputs.Columns(numeric, nominal, confidential, strata, weights, missing, raw)
+    commands.evaluate(original, release, columns, k, control)
+
+
+@app.command()
+def methods() -> None:
+    """List every method."""
+    from kanopy.cli import commands
+
+    commands.methods()
+
+
+@data_app.command("list")
+def list_data() -> None:
+    """List the named data sets and whether they are at hand."""
+    from kanopy.cli import commands
+
+    commands.list_data()
+
+
+@data_app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="a name from `kanopy data list`")],
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="where to keep it; by default the user's cache"),
+    ] = None,
+) -> None:
+    """Download a data set and check it."""
+    from kanopy.cli import commands
+
+    commands.fetch(name, folder)
+
+
+@app.command()
+def versions() -> None:
+    """Print the versions that a bug report should name."""
+    from kanopy.cli import commands
+
+    commands.versions()
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="picture to write (PNG, SVG or PDF)")
+    ] = Path("kanopy-demo.png"),
+) -> None:
+    """Solve synthetic tables by several methods, and draw how far from optimal each can be."""
+    from kanopy.cli import demo as demonstration
+
+    demonstration.demo(output)
+
+
+def main() -> None:
+    """Entry point: errors a user can put right become one line and exit code 2."""
+    from kanopy.instances.errors import KanopyError
+
+    try:
+        app()
+    except KanopyError as error:
+        from kanopy.verification import VerificationError
+
+        failed = isinstance(error, VerificationError)
+        print(f"{'verification failed' if failed else 'error'}: {error}", file=sys.stderr)
+        sys.exit(1 if failed else 2)
+    except KeyboardInterrupt:
+        print("interrupted before a first solution", file=sys.stderr)
+        sys.exit(130)

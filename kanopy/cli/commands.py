@@ -1,0 +1,249 @@
+"""What the subcommands do."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+import kanopy
+from kanopy.cli.inputs import Columns, Question, names, read_instance
+from kanopy.instances.errors import KanopyError
+from kanopy.instances.files import replace_file, write_table
+from kanopy.instances.microdata import Microdata
+from kanopy.solution import Solution
+from kanopy.solvers.bounds import lower_bound
+from kanopy.solvers.costs import default_cost
+from kanopy.solvers.registry import all_methods
+from kanopy.solvers.stop import MaxRuntime, relative_gap
+from kanopy.solving import solve as solve_instance
+
+console = Console()
+progress = Console(stderr=True)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A spinner on the terminal while something takes its time."""
+    if progress.is_terminal:
+        with progress.status(what):
+            yield
+    else:
+        yield
+
+
+def solve(
+    file: str,
+    columns: Columns,
+    question: Question,
+    quiet: bool,
+    output: Path | None,
+    plot: Path | None,
+) -> None:
+    """Solve an instance and report objective, bound and gap."""
+    with working(f"reading {file}"):
+        data = read_instance(file, columns)
+    solution = answer(data, question, display=not quiet)
+    if quiet:
+        print(solution)
+    if output is not None:
+        classes = pd.DataFrame({"class": solution.labels}, index=data.frame.index)
+        write_table(classes.rename_axis("row").reset_index(), output)
+    if plot is not None:
+        save_figure(solution.plot().figure, plot)
+
+
+def anonymize(
+    file: str,
+    columns: Columns,
+    question: Question,
+    quiet: bool,
+    output: Path,
+    kind: str | None,
+    drop: str,
+    shuffle: bool,
+) -> None:
+    """Write the anonymised table."""
+    with working(f"reading {file}"):
+        data = read_instance(file, columns)
+    left_out = names(drop)
+    for name in left_out:
+        if name in data.quasi_identifiers or name not in data.frame.columns:
+            kept = [c for c in data.frame.columns if c not in data.quasi_identifiers]
+            raise KanopyError(
+                f"cannot drop {name!r}; columns that can be dropped: {', '.join(kept) or 'none'}"
+            )
+    solution = answer(data, question, display=not quiet)
+    release = solution.release(kind, shuffle=shuffle, seed=question.seed).drop(columns=left_out)
+    kanopy.verify(data, release, k=question.k)
+    write_table(release, output)
+    console.print(
+        f"wrote {len(release)} rows, {question.k}-anonymous, to {output}", highlight=False
+    )
+
+
+def answer(data: Microdata, question: Question, display: bool) -> Solution:
+    """Solve as asked on the command line."""
+    return solve_instance(
+        data,
+        question.k,
+        question.method,
+        cost=question.cost,
+        stop=None if question.time is None else MaxRuntime(question.time),
+        seed=question.seed,
+        options=question.parsed_options(),
+        display=display,
+    )
+
+
+def compare(
+    file: str,
+    columns: Columns,
+    k: int,
+    methods: str,
+    cost: str | None,
+    seconds: float,
+    seed: int,
+    plot: Path | None,
+) -> None:
+    """Run several methods on one table and compare them."""
+    with working(f"reading {file}"):
+        data = read_instance(file, columns)
+    chosen = names(methods) or fitting_methods(data, cost)
+    solutions = []
+    for name in chosen:
+        with working(f"{name} on {data.name}"):
+            solutions.append(
+                solve_instance(data, k, name, cost=cost, stop=MaxRuntime(seconds), seed=seed)
+            )
+    bound = best_bound(solutions)
+    console.print(comparison(f"{data.name}: {data.n} rows, k = {k}", solutions, bound))
+    if plot is not None:
+        from kanopy.plot import plot_comparison
+
+        save_figure(plot_comparison(solutions, bound).figure, plot)
+
+
+def fitting_methods(data: Microdata, cost: str | None) -> list[str]:
+    """Partition methods for this kind of data and cost, except aliases of others."""
+    wanted = cost or default_cost(data)
+    several = data.X.shape[1] != 1 or data.kind != "numeric"
+    return [
+        method.name
+        for method in all_methods().values()
+        if method.shape == "partition"
+        and data.kind in method.kinds
+        and wanted in method.costs
+        and method.name != "auto"
+        and not (several and method.name == "univariate")
+    ]
+
+
+def best_bound(solutions: list[Solution]) -> float:
+    """The best lower bound known for one problem: a method's, or the nearest-neighbour bound."""
+    first = solutions[0]
+    bounds = [s.bound for s in solutions if s.bound is not None]
+    return max([*bounds, lower_bound(first.data, first.k, first.cost)])
+
+
+def comparison(title: str, solutions: list[Solution], bound: float) -> Table:
+    """Solutions of one problem, best first, with their gap to the best bound."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("method")
+    for heading in (solutions[0].cost, "bound", "gap", "classes", "time"):
+        table.add_column(heading, justify="right")
+    for solution in sorted(solutions, key=lambda s: s.objective):
+        table.add_row(
+            solution.method,
+            f"{solution.objective:.4f}",
+            f"{bound:.4f}",
+            f"{100 * relative_gap(solution.objective, bound):.2f} %",
+            str(len(solution.sizes)),
+            f"{solution.runtime:.2f} s",
+        )
+    return table
+
+
+def evaluate(
+    original: str, release: Path, columns: Columns, k: int | None, control: int | None
+) -> None:
+    """Measure what a release lost and what it still reveals."""
+    from kanopy.instances.files import read_table
+
+    with working(f"reading {original} and {release}"):
+        data = read_instance(original, columns)
+        released = read_table(release)
+    with working("measuring"):
+        report = kanopy.evaluate(data, released, control=control)
+    table = Table(title=f"{release} against {original}", title_justify="left")
+    table.add_column("measure")
+    table.add_column("value", justify="right")
+    for name, value in report.rows():
+        table.add_row(name, value)
+    console.print(table)
+    if k is not None:
+        kanopy.verify(data, released, k=k)
+
+
+def methods() -> None:
+    """List every method."""
+    table = Table()
+    for heading in ("method", "what it does", "costs", "exact", "bound", "source"):
+        table.add_column(heading)
+    for method in all_methods().values():
+        table.add_row(
+            method.name,
+            method.summary,
+            ", ".join(method.costs),
+            "yes" if method.exact else "",
+            "yes" if method.bound else "",
+            method.paper,
+        )
+    console.print(table)
+
+
+def list_data() -> None:
+    """List the named data sets and whether they are at hand."""
+    frame = kanopy.datasets()
+    table = Table()
+    for heading in frame.columns:
+        table.add_column(str(heading))
+    for row in frame.itertuples(index=False):
+        table.add_row(*[("yes" if v else "no") if isinstance(v, bool) else str(v) for v in row])
+    console.print(table)
+
+
+def fetch(name: str, folder: Path | None) -> None:
+    """Download a data set and check it."""
+    from kanopy.instances.fetch import fetch as download
+
+    with working(f"fetching {name}"):
+        path = download(name, folder)
+    console.print(f"{name} is at {path}", highlight=False)
+
+
+def versions() -> None:
+    """Print the versions that a bug report should name."""
+    print(f"kanopy {kanopy.__version__}")
+    print(f"python {platform.python_version()} on {platform.system()} {platform.machine()}")
+    packages = ("numpy", "scipy", "pandas", "numba", "pyomo", "highspy", "gurobipy", "pyscipopt")
+    for package in (*packages, "ortools"):
+        try:
+            print(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            print(f"{package} not installed")
+
+
+def save_figure(figure: object, path: Path) -> None:
+    """Write a picture whole or not at all, in the format its suffix names."""
+    suffix = path.suffix.lstrip(".").lower()
+    if suffix not in ("png", "svg", "pdf"):
+        raise KanopyError(f"cannot draw into {path.name!r}; choose .png, .svg or .pdf")
+    with replace_file(path) as temporary:
+        figure.savefig(temporary, format=suffix, dpi=150)  # type: ignore[attr-defined]

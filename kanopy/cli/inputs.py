@@ -1,0 +1,107 @@
+"""From the command line's texts to an instance and a question."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kanopy.instances.errors import KanopyError, unknown
+
+if TYPE_CHECKING:
+    from kanopy.instances.microdata import Microdata
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Roles of the columns, as typed."""
+
+    numeric: str
+    nominal: str
+    confidential: str
+    strata: str
+    weights: str
+    missing: str
+    raw: bool
+
+    @property
+    def given(self) -> bool:
+        """Whether any role was named."""
+        return bool(self.numeric or self.nominal or self.confidential or self.strata)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to solve, as typed."""
+
+    k: int
+    method: str
+    cost: str | None
+    time: float | None
+    seed: int
+    options: list[str]
+
+    def parsed_options(self) -> dict[str, Any]:
+        """Options by name; values are read as JSON where they can be, else as text."""
+        parsed: dict[str, Any] = {}
+        for text in self.options:
+            name, equals, value = text.partition("=")
+            if not equals or not name:
+                raise KanopyError(f"option {text!r} must look like name=value")
+            try:
+                parsed[name] = json.loads(value)
+            except json.JSONDecodeError:
+                parsed[name] = value
+        return parsed
+
+
+def names(text: str) -> list[str]:
+    """Column or method names separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def read_instance(file: str, columns: Columns) -> Microdata:
+    """Instance from a file, a named data set or an embedded example."""
+    from kanopy.instances.datasets import DATASETS, load
+    from kanopy.instances.examples import example, examples
+    from kanopy.instances.files import read_table
+
+    if not Path(file).exists():
+        if file in DATASETS or file in examples():
+            data = load(file, standardize=not columns.raw) if file in DATASETS else example(file)
+            if columns.given or columns.weights:
+                return _with_columns(data.frame, columns, data.name)
+            return data
+        if Path(file).suffix == "":
+            raise unknown("file, data set or example", file, [*DATASETS, *examples()])
+    frame = read_table(Path(file))
+    return _with_columns(frame, columns, Path(file).name)
+
+
+def _with_columns(frame: Any, columns: Columns, name: str) -> Microdata:
+    from kanopy.instances.microdata import Microdata
+
+    named = bool(columns.numeric or columns.nominal)
+    return Microdata.from_frame(
+        frame,
+        numeric=names(columns.numeric) if named else None,
+        nominal=names(columns.nominal) if named else None,
+        confidential=names(columns.confidential),
+        strata=columns.strata or None,
+        weights=_weights(columns.weights),
+        missing=columns.missing,  # type: ignore[arg-type]
+        standardize=not columns.raw,
+        name=name,
+    )
+
+
+def _weights(text: str) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for part in names(text):
+        name, _, value = part.rpartition("=")
+        try:
+            weights[name] = float(value)
+        except ValueError:
+            raise KanopyError(f"weight {part!r} must look like column=number") from None
+    return weights
