@@ -4,7 +4,7 @@
 >>> data = kn.example("testdata")
 >>> solution = kn.solve(data, k=3, method="mdav")
 >>> solution.objective
-42.0
+48.0
 """
 
 from __future__ import annotations

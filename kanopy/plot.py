@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from kanopy.instances.errors import KanopyError
+from kanopy.instances.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from kanopy.solution import Solution
 
@@ -70,6 +76,23 @@ def plot_comparison(solutions: Sequence[Solution], bound: float, ax: Axes | None
     ax.legend(frameon=False, loc="upper right")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def save_axes(ax: Axes, path: Path) -> None:
+    """Write the picture that the axes stand in."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    save_figure(figure, path)
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a picture whole or not at all, in the format its suffix names."""
+    suffix = path.suffix.lstrip(".").lower()
+    if suffix not in ("png", "svg", "pdf"):
+        raise KanopyError(f"cannot draw into {path.name!r}; choose .png, .svg or .pdf")
+    picture = io.BytesIO()
+    figure.savefig(picture, format=suffix, dpi=150)
+    write_whole(path, picture.getvalue())
 
 
 def _new_axes() -> Axes:

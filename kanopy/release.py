@@ -56,9 +56,9 @@ def make_release(
     >>> import kanopy as kn
     >>> s = kn.solve(kn.example("testdata"), k=3, method="mdav")
     >>> print(s.release("ranges").drop_duplicates().to_string(index=False))
-     attribute 1 attribute 2
-           [3-9]       [3-6]
-          [9-12]       [3-9]
+    Attribute 1 Attribute 2
+          [3-9]       [3-6]
+         [9-12]       [3-9]
     """
     kind = default_kind(solution) if kind is None else kind
     if kind not in KINDS:
@@ -151,9 +151,14 @@ def parse_set(text: str) -> tuple[str, ...]:
     >>> parse_set('{a|b\\|c}'), parse_set("a")
     (('a', 'b|c'), ('a',))
     """
-    inner = text[1:-1] if text.startswith("{") and text.endswith("}") else text
-    parts = re.split(r"(?<!\\)\|", inner) if inner is not text else [inner]
-    return tuple(re.sub(r"\\(.)", r"\1", part) for part in parts)
+    several = len(text) > 1 and text.startswith("{") and text.endswith("}")
+    parts = [""]
+    for escaped, plain in re.findall(r"\\(.)|([^\\])", text[1:-1] if several else text, re.DOTALL):
+        if plain == "|" and several:
+            parts.append("")
+        else:
+            parts[-1] += escaped or plain
+    return tuple(parts)
 
 
 def parse_range(text: str) -> tuple[float, float] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def solve(
     >>> import kanopy as kn
     >>> s = kn.solve(kn.example("testdata"), k=3, method="mdav")
     >>> s.labels.tolist(), s.objective
-    ([0, 0, 0, 1, 1, 1], 42.0)
+    ([0, 0, 0, 1, 1, 1], 48.0)
     """
     if isinstance(data, pd.DataFrame):
         data = Microdata.from_frame(data)
@@ -188,7 +189,14 @@ def _solution(
 ) -> Solution:
     best = run.best
     assert best is not None
-    objective = run.progress.objective
+    labels, representatives = best.labels, best.representatives
+    if labels is not None:
+        labels, old = _renumbered(labels)
+        representatives = None if representatives is None else representatives[old]
+        best = replace(best, labels=labels, representatives=representatives)
+    # Summed in the order of the final labels, equal partitions have equal objectives.
+    objective = problem.objective(best)
+    run.progress.objective = objective
     proven = max(-np.inf if bound is None else bound, run.progress.bound)
     # A bound and an objective that sum the same costs in different orders differ by rounding.
     if proven > objective and proven - objective <= 1e-9 * abs(objective):
@@ -203,10 +211,6 @@ def _solution(
     else:
         status = "feasible"
     run.record()
-    labels, representatives = best.labels, best.representatives
-    if labels is not None:
-        labels, old = _renumbered(labels)
-        representatives = None if representatives is None else representatives[old]
     return Solution(
         problem=problem,
         objective=objective,
@@ -215,9 +219,9 @@ def _solution(
         method=run.method,
         runtime=run.elapsed(),
         seed=run.seed,
-        labels=labels,
+        labels=best.labels,
         counts=best.counts,
-        representatives=representatives,
+        representatives=best.representatives,
         solver=best.solver,
         options=dict(options),
         trace=run.trace,

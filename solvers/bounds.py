@@ -31,7 +31,7 @@ def lower_bound(data: Microdata, k: int, cost: str | None = None) -> float:
 
     >>> import kanopy as kn
     >>> round(lower_bound(kn.example("testdata"), 3), 3)
-    21.0
+    30.0
     """
     cost = cost or default_cost(data)
     check_cost(data, cost)

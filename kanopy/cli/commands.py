@@ -15,7 +15,7 @@ from rich.table import Table
 import kanopy
 from kanopy.cli.inputs import Columns, Question, names, read_instance
 from kanopy.instances.errors import KanopyError
-from kanopy.instances.files import replace_file, write_table
+from kanopy.instances.files import write_table
 from kanopy.instances.microdata import Microdata
 from kanopy.solution import Solution
 from kanopy.solvers.bounds import lower_bound
@@ -56,7 +56,9 @@ def solve(
         classes = pd.DataFrame({"class": solution.labels}, index=data.frame.index)
         write_table(classes.rename_axis("row").reset_index(), output)
     if plot is not None:
-        save_figure(solution.plot().figure, plot)
+        from kanopy.plot import save_axes
+
+        save_axes(solution.plot(), plot)
 
 
 def anonymize(
@@ -125,9 +127,9 @@ def compare(
     bound = best_bound(solutions)
     console.print(comparison(f"{data.name}: {data.n} rows, k = {k}", solutions, bound))
     if plot is not None:
-        from kanopy.plot import plot_comparison
+        from kanopy.plot import plot_comparison, save_axes
 
-        save_figure(plot_comparison(solutions, bound).figure, plot)
+        save_axes(plot_comparison(solutions, bound), plot)
 
 
 def fitting_methods(data: Microdata, cost: str | None) -> list[str]:
@@ -184,7 +186,7 @@ def evaluate(
     table = Table(title=f"{release} against {original}", title_justify="left")
     table.add_column("measure")
     table.add_column("value", justify="right")
-    for name, value in report.rows():
+    for name, value in report.rows_of_text():
         table.add_row(name, value)
     console.print(table)
     if k is not None:
@@ -238,12 +240,3 @@ def versions() -> None:
             print(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
             print(f"{package} not installed")
-
-
-def save_figure(figure: object, path: Path) -> None:
-    """Write a picture whole or not at all, in the format its suffix names."""
-    suffix = path.suffix.lstrip(".").lower()
-    if suffix not in ("png", "svg", "pdf"):
-        raise KanopyError(f"cannot draw into {path.name!r}; choose .png, .svg or .pdf")
-    with replace_file(path) as temporary:
-        figure.savefig(temporary, format=suffix, dpi=150)  # type: ignore[attr-defined]

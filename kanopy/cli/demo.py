@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kanopy.cli.commands import best_bound, comparison, console, save_figure, working
+from kanopy.cli.commands import best_bound, comparison, console, working
 from kanopy.instances.generators import generate
-from kanopy.plot import plot_comparison
+from kanopy.plot import plot_comparison, save_figure
 from kanopy.solvers.stop import MaxRuntime
 from kanopy.solving import solve
 

@@ -1,0 +1,21 @@
+"""Settings shared by all tests."""
+
+import os
+
+import matplotlib as mpl
+import pytest
+from hypothesis import settings
+
+mpl.use("Agg")
+settings.register_profile("kanopy", deadline=None, derandomize=True, max_examples=40)
+settings.load_profile("kanopy")
+
+
+def pytest_collection_modifyitems(items):
+    """Skip real-data tests, and say why, where the data are not at hand."""
+    if os.environ.get("KANOPY_DATA"):
+        return
+    skip = pytest.mark.skip(reason="KANOPY_DATA does not name a folder with the real data sets")
+    for item in items:
+        if "real_data" in item.keywords:
+            item.add_marker(skip)
