@@ -5,26 +5,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from kanopy.solvers.kernels.quick import quick_partition
+from kanopy.solvers.kernels.quick import halve, quick_partition
 
 
-def literal(points, k):
+def literal(points, largest):
+    """Really sort every block, in the order its parent's split gave it."""
     labels = np.empty(len(points), dtype=np.int64)
     waiting = [np.arange(len(points))]
     label = 0
     while waiting:
         rows = waiting.pop()
-        if len(rows) < 2 * k:
+        if len(rows) <= largest:
             labels[rows] = label
             label += 1
             continue
         widest = np.argmax(np.ptp(points[rows], axis=0))
-        order = rows[np.lexsort((rows, points[rows, widest]))]
+        order = rows[np.argsort(points[rows, widest], kind="stable")]
         waiting += [order[len(rows) // 2 :], order[: len(rows) // 2]]
     return labels
 
 
-@settings(deadline=None)  # the first call compiles
+@settings(max_examples=300)
 @given(
     hnp.arrays(
         np.float64,
@@ -33,8 +34,14 @@ def literal(points, k):
     ),
     st.integers(1, 8),
 )
-def test_equals_the_literal_halving(points, k):
-    assert quick_partition(points, k).tolist() == literal(points, k).tolist()
+def test_equals_literal_sorting(points, k):
+    assert quick_partition(points, k).tolist() == literal(points, 2 * k - 1).tolist()
+
+
+@pytest.mark.parametrize("values", [4, 1000])
+def test_large_blocks_are_split_and_copied_like_small_ones(values):
+    points = np.random.default_rng(3).integers(0, values, size=(150_000, 4)).astype(float)
+    assert (quick_partition(points, 50) == literal(points, 99)).all()
 
 
 @pytest.mark.parametrize("n", [3, 5, 6, 7, 100, 10_001])
@@ -54,9 +61,25 @@ def test_sizes(n, shape):
     assert sizes.max() <= 2 * k - 1
 
 
-def test_no_rows_short_and_frozen_input():
+def test_no_rows_few_rows_no_columns_and_frozen_input():
     assert quick_partition(np.empty((0, 2)), 3).tolist() == []
     assert quick_partition(np.ones((2, 2)), 3).tolist() == [0, 0]
+    assert quick_partition(np.ones((4, 0)), 2).tolist() == [0, 0, 1, 1]
     points = np.arange(12.0).reshape(6, 2)
     points.flags.writeable = False
     assert quick_partition(points, 3).tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_limit_and_stopping_leave_larger_blocks():
+    points = np.random.default_rng(0).normal(size=(100_000, 2))
+    by_limit = halve(points, 6, limit=1000.0)
+    assert by_limit.sizes.max() < 1000
+    assert by_limit.sizes.min() >= 500
+    assert sorted(by_limit.rows) == list(range(100_000))
+    assert all((np.diff(by_limit[b]) > 0).all() for b in range(len(by_limit)))
+    assert by_limit.labels()[by_limit[7]].tolist() == [7] * len(by_limit[7])
+
+    calls = iter([False, False, True])
+    stopped = halve(points, 6, stopping=lambda: next(calls, True))
+    assert stopped.sizes.tolist() == [25_000, 25_000, 50_000]
+    assert sorted(stopped.rows) == list(range(100_000))
