@@ -70,7 +70,8 @@ def _solution_problems(data: Microdata, solution: Solution) -> Iterable[str]:
     yield from _value_problems(solution, recomputed_objective(data, solution))
     yield from _trace_problems(solution)
     kept = solution.counts is None or int(solution.counts.sum()) == data.n
-    yield from release_problems(data, solution.release(), solution.k, same_rows=kept)
+    release = solution.release()
+    yield from release_problems(data, release, solution.k, same_rows=kept, same_order=True)
 
 
 def _decision_problems(data: Microdata, solution: Solution) -> Iterable[str]:
@@ -243,9 +244,18 @@ def _table_errors(data: Microdata, solution: Solution) -> float:
 
 
 def release_problems(
-    data: Microdata, release: pd.DataFrame, k: int, *, same_rows: bool = True
+    data: Microdata,
+    release: pd.DataFrame,
+    k: int,
+    *,
+    same_rows: bool = True,
+    same_order: bool = False,
 ) -> Iterable[str]:
-    """What is wrong with a released table; empty if nothing is."""
+    """What is wrong with a released table; empty if nothing is.
+
+    Columns that are no quasi-identifiers must keep their values: row by row if the order is to be
+    the same, else as a whole, since a release may be shuffled. They may be left out.
+    """
     missing = [name for name in data.quasi_identifiers if name not in release.columns]
     if missing:
         yield f"release: quasi-identifiers {', '.join(missing)} are missing"
@@ -260,8 +270,14 @@ def release_problems(
     if len(release) != len(original):
         yield f"release: {len(release)} rows instead of {len(original)}"
         return
-    if release.index.equals(original.index):
-        untouched = [name for name in original.columns if name not in data.quasi_identifiers]
-        for name in untouched:
-            if name in release.columns and not release[name].equals(original[name]):
-                yield f"release: untouched column {name!r} differs from the original"
+    for name in original.columns:
+        if name in data.quasi_identifiers or name not in release.columns:
+            continue
+        if same_order:
+            same = release[name].equals(original[name])
+        else:
+            before = original[name].value_counts(dropna=False)
+            after = release[name].value_counts(dropna=False)
+            same = after.reindex(before.index).equals(before) and len(after) == len(before)
+        if not same:
+            yield f"release: untouched column {name!r} differs from the original"

@@ -22,7 +22,9 @@ app = typer.Typer(
 data_app = typer.Typer(help="Named data sets.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 
-File = Annotated[str, typer.Argument(help="CSV or Parquet file, or the name of a data set")]
+File = Annotated[
+    str, typer.Argument(help="CSV or Parquet file, a data set like census, or example:fars")
+]
 K = Annotated[int, typer.Option("-k", help="least size of a class", min=1)]
 MethodName = Annotated[str, typer.Option("--method", "-m", help="see `kanopy methods`")]
 CostName = Annotated[str | None, typer.Option("--cost", help="sse, hamming or range")]

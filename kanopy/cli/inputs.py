@@ -27,8 +27,8 @@ class Columns:
 
     @property
     def given(self) -> bool:
-        """Whether any role was named."""
-        return bool(self.numeric or self.nominal or self.confidential or self.strata)
+        """Whether any role or weight was named."""
+        return any((self.numeric, self.nominal, self.confidential, self.strata, self.weights))
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,14 @@ def read_instance(file: str, columns: Columns) -> Microdata:
     from kanopy.instances.examples import example, examples
     from kanopy.instances.files import read_table
 
-    if not Path(file).exists():
-        if file in DATASETS or file in examples():
-            data = load(file, standardize=not columns.raw) if file in DATASETS else example(file)
-            if columns.given or columns.weights:
-                return _with_columns(data.frame, columns, data.name)
-            return data
-        if Path(file).suffix == "":
-            raise unknown("file, data set or example", file, [*DATASETS, *examples()])
-    frame = read_table(Path(file))
-    return _with_columns(frame, columns, Path(file).name)
+    prefix, _, name = file.partition(":")
+    if prefix == "example" or file in DATASETS:
+        data = example(name) if name else load(file, standardize=not columns.raw)
+        return _with_columns(data.frame, columns, data.name) if columns.given else data
+    if Path(file).suffix == "" and not Path(file).exists():
+        named = [f"example:{known}" for known in examples()]
+        raise unknown("file or data set", file, [*DATASETS, *named])
+    return _with_columns(read_table(file), columns, Path(file).name)
 
 
 def _with_columns(frame: Any, columns: Columns, name: str) -> Microdata:

@@ -173,5 +173,7 @@ def test_releases(data, good):
         kn.verify(data, pd.concat([release, release]), k=3)
     with pytest.raises(kn.VerificationError, match="'note' differs"):
         kn.verify(data, release.assign(note=0), k=3)
+    kn.verify(data, good.release(shuffle=True), k=3)
+    kn.verify(data, release.drop(columns="note"), k=3)
     with pytest.raises(kn.KanopyError, match="say which k"):
         kn.verify(data, release)

@@ -1,0 +1,5 @@
+"""``python -m kanopy`` is the command line."""
+
+from kanopy.cli import main
+
+main()
