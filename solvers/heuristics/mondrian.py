@@ -28,11 +28,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
+
 from kanopy.solvers.kernels.quick import halve, quick_partition
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import NoOptions, register
 from kanopy.solvers.run import Run
-from numpy.typing import NDArray
 
 
 def mondrian_partition(

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.heuristics.mondrian import mondrian_partition
 from kanopy.solvers.problem import Problem
