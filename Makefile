@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 TYPECHECK := .typecheck
 FOLDERS := instances models solvers experiments
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench readme clean
 
 demo: $(READY)
 	"$(BIN)/kanopy" demo
@@ -24,6 +24,10 @@ lint: $(READY)
 
 bench: $(READY)
 	"$(BIN)/python" -m kanopy.experiments.benchmarks
+
+# Put the table of methods and the demo's picture into the README.
+readme: $(READY)
+	"$(BIN)/python" -m kanopy.experiments.readme
 
 # The stamp is newer than pyproject.toml exactly when everything it names is installed.
 $(READY): pyproject.toml
