@@ -16,8 +16,8 @@ def merge_rows(
     """First row, number per row and count of the distinct rows of non-negative integer columns.
 
     Distinct rows are numbered in lexicographic order. Columns are folded into one mixed-radix
-    64-bit key; where the next column would overflow it, the key is first renumbered 0, 1, 2, …,
-    which keeps the order and needs at most n values.
+    64-bit key; where the next column would overflow it, the key and, if need be, the column are
+    first renumbered 0, 1, 2, …, which keeps the order and needs at most n values.
 
     Examples
     --------
@@ -33,6 +33,9 @@ def merge_rows(
         if size > _LARGEST_KEY // radix:
             distinct, renumbered = np.unique(key, return_inverse=True)
             key, size = renumbered.astype(np.int64), len(distinct)
+        if size > _LARGEST_KEY // radix:
+            distinct, column = np.unique(column, return_inverse=True)
+            radix = len(distinct)
         key = key * radix + column
         size *= radix
     _, first, types, counts = np.unique(

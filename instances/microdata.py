@@ -163,7 +163,7 @@ class Microdata:
             nominal=nominal_names,
             X=_frozen((raw - center) / scale),
             codes=_frozen(codes),
-            categories=tuple(c for _, c in coded),
+            categories=tuple(_frozen(c) for _, c in coded),
             center=_frozen(center),
             scale=_frozen(scale),
             weights=_frozen(_weights(weights or {}, identifiers)),
@@ -228,7 +228,9 @@ class Microdata:
 
     @cached_property
     def _merged(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        columns = [np.unique(column, return_inverse=True)[1] for column in self.X.T]
+        # standardisation may round different values to the same, so the table itself is asked
+        values = [numeric_values(self._frame[name]) for name in self.numeric]
+        columns = [np.unique(column, return_inverse=True)[1] for column in values]
         by_name = dict(zip(self.numeric, columns, strict=True))
         by_name |= dict(zip(self.nominal, self.codes.T, strict=True))
         first, types, counts = merge_rows([by_name[name] for name in self.quasi_identifiers])
@@ -388,15 +390,16 @@ def _roles(
 def _standardisation(
     raw: NDArray[np.float64], standardize: bool, names: tuple[str, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if not standardize or raw.shape[1] == 0:
-        return np.zeros(raw.shape[1]), np.ones(raw.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         center = raw.mean(axis=0)
         scale = raw.std(axis=0)
-    for name, ok in zip(names, np.isfinite(center) & np.isfinite(scale), strict=True):
+        constant = np.ptp(raw, axis=0) == 0  # rounding may leave a constant column a tiny std
+        sums = scale if standardize else np.sum(raw * raw, axis=0)
+    for name, ok in zip(names, np.isfinite(sums) | (constant & standardize), strict=True):
         if not ok:
             raise KanopyError(f"values of {name!r} overflow when squared; divide the column first")
-    constant = np.ptp(raw, axis=0) == 0  # rounding may leave a constant column a tiny std
+    if not standardize:
+        return np.zeros(raw.shape[1]), np.ones(raw.shape[1])
     center[constant] = raw[0, constant]
     scale[constant | (scale == 0)] = 1.0
     return center, scale
@@ -406,10 +409,14 @@ def _weights(weights: Mapping[str, float], identifiers: list[str]) -> NDArray[np
     for name in weights:
         if name not in identifiers:
             raise unknown("quasi-identifier in weights", name, identifiers)
-    array = np.array([float(weights.get(name, 1.0)) for name in identifiers])
-    if not np.all(np.isfinite(array) & (array >= 0)):
-        bad = identifiers[int(np.argmin(np.isfinite(array) & (array >= 0)))]
-        raise KanopyError(f"weight of {bad!r} is {weights[bad]}; it must be a number ≥ 0")
+    array = np.ones(len(identifiers))
+    for name, weight in weights.items():
+        try:
+            array[identifiers.index(name)] = value = float(weight)
+        except (TypeError, ValueError):
+            value = np.nan
+        if not 0 <= value < np.inf:
+            raise KanopyError(f"weight of {name!r} is {weight!r}; it must be a number ≥ 0")
     if not array.any():
         raise KanopyError("all weights are 0; give at least one column a positive weight")
     return array
@@ -428,14 +435,13 @@ def _domains(
     for name, domain in domains.items():
         if name in numeric:
             j = numeric.index(name)
-            if isinstance(domain, int) or len(domain) != 2:
-                raise KanopyError(f"domain of {name!r} must be (low, high)")
-            if not domain[0] <= low[j] <= high[j] <= domain[1]:
+            least, most = _interval(name, domain)
+            if not least <= low[j] <= high[j] <= most:
                 raise KanopyError(f"domain {domain} of {name!r} does not cover its values")
-            low[j], high[j] = domain
+            low[j], high[j] = least, most
         elif name in nominal:
             j = nominal.index(name)
-            if not isinstance(domain, int) or domain < sizes[j]:
+            if not isinstance(domain, (int, np.integer)) or domain < sizes[j]:
                 raise KanopyError(
                     f"domain of {name!r} must be a number of values ≥ {sizes[j]}, which occur"
                 )
@@ -443,3 +449,13 @@ def _domains(
         else:
             raise unknown("quasi-identifier in domains", name, [*numeric, *nominal])
     return low, high, sizes
+
+
+def _interval(name: str, domain: Domain) -> tuple[float, float]:
+    try:
+        least, most = (float(bound) for bound in domain)  # type: ignore[union-attr]
+    except (TypeError, ValueError):
+        least = most = np.nan
+    if not (np.isfinite(least) and np.isfinite(most)):
+        raise KanopyError(f"domain of {name!r} must be (low, high), two finite numbers")
+    return least, most
