@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from kanopy.instances.errors import KanopyError
 from numpy.typing import NDArray
+
+from kanopy.instances.errors import KanopyError
 
 
 def numeric_values(column: pd.Series) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
+
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.files import decompress, parse_csv
 from kanopy.instances.microdata import Microdata

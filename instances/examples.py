@@ -18,9 +18,10 @@ from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+
 from kanopy.instances.errors import unknown
 from kanopy.instances.microdata import Microdata
-from numpy.typing import NDArray
 
 Classes = tuple[tuple[int, ...], ...]
 

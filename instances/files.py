@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+
 from kanopy.instances.errors import KanopyError
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")

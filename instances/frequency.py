@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
-from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.frequency import FrequencyProblem
 from kanopy.instances.microdata import Microdata
-from numpy.typing import NDArray
 
 Triple = tuple[int, int, int]
 _ATTEMPTS = 1000

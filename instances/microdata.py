@@ -10,12 +10,13 @@ from typing import Literal, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+
 from kanopy.instances.columns import nominal_codes, numeric_values
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.hierarchy import Hierarchy
 from kanopy.instances.merge import merge_rows
 from kanopy.instances.tables import ControlTables
-from numpy.typing import NDArray
 
 T = TypeVar("T", bound=np.generic)
 Domain = tuple[float, float] | int

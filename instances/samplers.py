@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
+
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.microdata import Microdata
-from numpy.typing import NDArray
 
 Criterion = Literal["consecutive", "random", "norm", "centroid"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
-from numpy.typing import NDArray
 
 
 def simu(n: int = 1000, d: int = 10, seed: int = 0, half_width: float = 10_000.0) -> Microdata:

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
+
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.microdata import Microdata
 

@@ -8,9 +8,10 @@ from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.merge import merge_rows
-from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)

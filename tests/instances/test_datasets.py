@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+
 from kanopy.instances import datasets as module
 from kanopy.instances.datasets import DATASETS, DataFile, DataSet, cache_folder, datasets, load
 from kanopy.instances.errors import KanopyError

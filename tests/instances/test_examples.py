@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.examples import PARTITIONS, example, examples, partition
 from kanopy.instances.microdata import Microdata

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
 from kanopy.instances import datasets
 from kanopy.instances import fetch as module
 from kanopy.instances.datasets import DATASETS, DataFile, DataSet, load

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from kanopy.instances import files
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.files import read_table, write_table

@@ -2,6 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.examples import example
 from kanopy.instances.frequency import FrequencyProblem

@@ -1,4 +1,5 @@
 import pytest
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.frequency import FrequencyProblem
 from kanopy.instances.generators import generate

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.matching import matching_problem, three_dimensional_matching
 

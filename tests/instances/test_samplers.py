@@ -3,6 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.examples import example
 from kanopy.instances.microdata import Microdata

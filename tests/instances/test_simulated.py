@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.simulated import simc, simu
 

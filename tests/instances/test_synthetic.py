@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.synthetic import synthetic
 
