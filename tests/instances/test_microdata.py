@@ -371,7 +371,8 @@ def test_nothing_can_be_changed_from_outside():
     frame = FRAME.copy()
     data = build(frame)
     frame.loc[10, "age"] = 999
-    data.frame.loc[10, "age"] = 888
+    seen = data.frame
+    seen.loc[10, "age"] = 888
     assert data.frame.loc[10, "age"] == 30
     for array in (data.X, data.codes, data.weights, data.counts, data.types, data.categories[0]):
         with pytest.raises(ValueError, match="read-only"):
