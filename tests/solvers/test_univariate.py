@@ -82,7 +82,7 @@ def test_equals_microagg1d(k):
     rng = np.random.default_rng(k)
     for values in (rng.normal(size=3000), rng.integers(0, 50, 3000) / 7, rng.pareto(1, 3000)):
         problem, outcome = solve(values, k)
-        # Its default of method and stable (0.3.1) is up to a tenth above the optimum.
+        # Its default of method and stable (0.4.0) is up to a tenth above the optimum.
         other = microagg1d.univariate_microaggregation(values, k, method="wilber", stable=2)
         expected = problem.partition_cost(np.asarray(other, dtype=np.int64))
         ours = problem.partition_cost(outcome.labels)
