@@ -73,6 +73,8 @@ def solve(
     chosen = find_method(method)
     problem = _problem(data, k, chosen, cost, control)
     parsed = chosen.parse(options or {})
+    if chosen.prepare is not None:
+        problem = chosen.prepare(problem, parsed)
     start = None if initial is None else _initial_labels(initial, problem)
     table = ProgressTable(problem, chosen) if display else None
     run = Run(problem, stop, seed, start, method, table.show if table else None)

@@ -19,11 +19,12 @@ Branch-and-price gives far better ones; this one is there for every table at onc
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.costs import check_cost, default_cost
 from kanopy.solvers.problem import check_k
-from numba import njit
-from numpy.typing import NDArray
 
 
 def lower_bound(data: Microdata, k: int, cost: str | None = None) -> float:

@@ -16,11 +16,12 @@ range      \|C\| Σ_j w_j loss_j(C), loss = (max−min)/(U−L) for numbers and 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
+
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.merge import merge_rows
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
-from numpy.typing import NDArray
 
 CLUSTER_COSTS: dict[str, tuple[str, ...]] = {
     "sse": ("numeric",),

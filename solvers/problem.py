@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
+
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
 from kanopy.solvers.costs import CLUSTER_COSTS, frequency_cost, total_cost
-from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)

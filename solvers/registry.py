@@ -39,6 +39,7 @@ class Method:
     summary: str
     options: type
     run: Solver
+    prepare: Callable[[Problem, Any], Problem] | None = None
 
     def parse(self, given: Mapping[str, Any]) -> Any:
         """Options object from a mapping; an unknown name is an error that lists the known ones."""
@@ -66,18 +67,21 @@ def register(
     exact: bool = False,
     bound: bool = False,
     options: type = NoOptions,
+    prepare: Callable[[Problem, Any], Problem] | None = None,
 ) -> Callable[[F], F]:
     """Register the decorated function ``(problem, run, options) -> Outcome`` under ``name``.
 
     It may raise KanopyError for input it cannot take, must report better solutions to ``run`` as it
     finds them if it runs for more than a second, and must return soon after ``run.stopping()``.
+    ``prepare(problem, options)`` may complete the problem before the run, e.g. by the tolerance of
+    a frequency cost; the objective that is reported and verified is that of the completed problem.
     """
 
     def add(function: F) -> F:
         if name in _METHODS and _METHODS[name].run.__module__ != function.__module__:
             raise KanopyError(f"method {name!r} is registered twice")
         _METHODS[name] = Method(
-            name, shape, costs, kinds, exact, bound, paper, summary, options, function
+            name, shape, costs, kinds, exact, bound, paper, summary, options, function, prepare
         )
         return function
 

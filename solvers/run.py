@@ -12,10 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.stop import First, MaxRuntime, Never, Progress, StoppingRule
 from kanopy.solvers.trace import Event, Trace
-from numpy.typing import NDArray
 
 
 class Run:

@@ -1,0 +1,1 @@
+"""Optimisation solvers behind one small protocol, one adapter a file."""

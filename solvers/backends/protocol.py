@@ -1,0 +1,87 @@
+"""What a back-end can do, what it is asked and what it answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kanopy.models.linear_form import LinearForm
+
+STATUSES = ("optimal", "feasible", "infeasible", "unbounded", "no_solution", "failed")
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a back-end can do beyond linear programs."""
+
+    milp: bool = True
+    miqp: bool = False
+    mip_start: bool = False
+    duals: bool = False
+    add_column: bool = False
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a back-end must come back, and how it runs until then.
+
+    ``interrupted`` is asked at least twice a second; whatever ends the search, the best solution
+    and bound so far are returned within two seconds.
+    """
+
+    seconds: float = math.inf
+    relative_gap: float = 0.0
+    absolute_gap: float = 1e-9
+    threads: int = 1
+    seed: int = 0
+    interrupted: Callable[[], bool] = lambda: False
+
+
+Progress = Callable[[NDArray[np.float64] | None, float], None]
+"""Called with a better point (or None) and the proven lower bound so far."""
+
+
+@dataclass(frozen=True, eq=False)
+class BackendResult:
+    """The answer: the best point, if any, and a lower bound proven by the solver.
+
+    ``status`` is ``optimal`` (gap closed), ``feasible`` (a point, but the limit struck),
+    ``infeasible``, ``unbounded``, ``no_solution`` (the limit struck first) or ``failed``.
+    """
+
+    status: str
+    x: NDArray[np.float64] | None = None
+    objective: float = math.inf
+    bound: float = -math.inf
+    seconds: float = 0.0
+    message: str = ""
+
+
+class Backend(Protocol):
+    """An optimisation solver."""
+
+    name: str
+    capabilities: Capabilities
+
+    def unavailable(self) -> str | None:
+        """One sentence that says why the solver cannot be used and what to do; None if it can."""
+        ...
+
+    def version(self) -> str:
+        """Name and version."""
+        ...
+
+    def solve(
+        self,
+        form: LinearForm,
+        limits: Limits,
+        start: NDArray[np.float64] | None = None,
+        progress: Progress | None = None,
+    ) -> BackendResult:
+        """Solve a program; ``start`` is a feasible point to begin with."""
+        ...

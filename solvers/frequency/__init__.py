@@ -1,0 +1,1 @@
+"""Frequency vectors against control tables: the machinery of the exact methods of 000."""
