@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
+from functools import cache
 from typing import Any, TypeVar
 
 from kanopy.instances.errors import KanopyError, unknown
@@ -53,6 +54,9 @@ class Method:
         return self.options(**given)
 
 
+METHOD_PACKAGES = ("kanopy.solvers.heuristics", "kanopy.solvers.frequency")
+"""Packages whose modules register methods."""
+
 _METHODS: dict[str, Method] = {}
 
 
@@ -90,10 +94,16 @@ def register(
 
 def all_methods() -> dict[str, Method]:
     """Every registered method by name, sorted; imports all modules that hold methods."""
-    package = importlib.import_module("kanopy.solvers")
-    for module in pkgutil.walk_packages(package.__path__, "kanopy.solvers."):
-        importlib.import_module(module.name)
+    _import_methods()
     return dict(sorted(_METHODS.items()))
+
+
+@cache
+def _import_methods() -> None:
+    for name in METHOD_PACKAGES:
+        package = importlib.import_module(name)
+        for module in pkgutil.iter_modules(package.__path__, f"{name}."):
+            importlib.import_module(module.name)
 
 
 def find_method(name: str) -> Method:
