@@ -182,7 +182,8 @@ def _check_columns(data: Microdata, release: pd.DataFrame) -> None:
 
 
 def _classes(table: pd.DataFrame) -> NDArray[np.int64]:
-    return table.groupby(list(table.columns), dropna=False, observed=True).ngroup().to_numpy()
+    groups = table.groupby(list(table.columns), dropna=False, observed=True)
+    return np.asarray(groups.ngroup(), dtype=np.int64)
 
 
 def _numeric(data: Microdata, release: pd.DataFrame) -> dict[str, object]:

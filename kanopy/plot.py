@@ -37,11 +37,9 @@ def plot_trace(solution: Solution, ax: Axes | None = None) -> Axes:
         ax.fill_between(
             times, frame["bound"], frame["objective"], step="post", color=GAP, label="gap"
         )
-    last = [event for event in solution.trace if event.objective is not None][-1:]
-    for event in last:
-        ax.plot([event.time], [event.objective], "o", color=OBJECTIVE)
-        if event.bound is not None:
-            ax.plot([event.time], [event.bound], "o", color=BOUND)
+    for name, color in (("objective", OBJECTIVE), ("bound", BOUND)):
+        known = frame[["time", name]].dropna()
+        ax.plot(known["time"].iloc[-1:], known[name].iloc[-1:], "o", color=color)
     gap = "" if solution.gap is None else f", gap {100 * solution.gap:.3g} %"
     ax.set_title(f"{solution.method}, k = {solution.k}: {solution.status}{gap}")
     ax.set_xlabel("seconds")

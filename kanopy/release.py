@@ -120,12 +120,12 @@ def _ranges(data: Microdata, labels: NDArray[np.int64]) -> pd.DataFrame:
         released[name] = pd.Series(np.array(texts, dtype=object)[labels], index=released.index)
     for j, name in enumerate(data.nominal):
         tree = data.hierarchies.get(name)
-        values = data.categories[j]
+        categories = data.categories[j]
         pairs = pd.DataFrame({"label": labels, "code": data.codes[:, j]}).drop_duplicates()
         sets = pairs.sort_values(["label", "code"]).groupby("label")["code"].agg(list)
         texts = [
-            str(tree.closest_common_ancestor(values[codes])) if tree else format_set(values[codes])
-            for codes in sets
+            str(tree.closest_common_ancestor(chosen)) if tree else format_set(chosen)
+            for chosen in (categories[codes] for codes in sets)
         ]
         released[name] = pd.Series(np.array(texts, dtype=object)[labels], index=released.index)
     return released

@@ -172,12 +172,15 @@ def _trace_problems(solution: Solution) -> Iterable[str]:
 
 def recomputed_objective(data: Microdata, solution: Solution) -> float:
     """The objective from the original table alone."""
+    labels = solution.labels
+    if labels is None:
+        return _table_errors(data, solution)
     if solution.cost == "sse":
-        return _sse(data, solution)
+        return _sse(data, labels)
     if solution.cost == "hamming":
-        return _hamming(data, solution)
+        return _hamming(data, labels)
     if solution.cost == "range":
-        return _range(data, solution)
+        return _range(data, labels)
     return _table_errors(data, solution)
 
 
@@ -185,41 +188,41 @@ def _weight(data: Microdata, column: str) -> float:
     return float(data.weights[[*data.numeric, *data.nominal].index(column)])
 
 
-def _sse(data: Microdata, solution: Solution) -> float:
+def _sse(data: Microdata, labels: NDArray[np.int64]) -> float:
     """Squared distances as Σ (size − 1) · variance, column by column."""
     total = 0.0
     for j, column in enumerate(data.numeric):
         values = pd.Series(data.frame[column].to_numpy(dtype=float))
-        groups = ((values - data.center[j]) / data.scale[j]).groupby(solution.labels)
+        groups = ((values - data.center[j]) / data.scale[j]).groupby(labels)
         squares = groups.var(ddof=1).fillna(0.0) * (groups.size() - 1)
         total += _weight(data, column) * float(squares.sum())
     return total
 
 
-def _hamming(data: Microdata, solution: Solution) -> float:
+def _hamming(data: Microdata, labels: NDArray[np.int64]) -> float:
     """Unequal pairs as all pairs less the pairs of equal cells, column by column."""
-    sizes = pd.Series(solution.labels).value_counts()
+    sizes = pd.Series(labels).value_counts()
     pairs = float((sizes * (sizes - 1) / 2).sum())
     total = 0.0
     for column in data.nominal:
         values = pd.Series(data.frame[column].to_numpy())
-        same = values.groupby(solution.labels).value_counts(dropna=False)
+        same = values.groupby(labels).value_counts(dropna=False)
         total += _weight(data, column) * (pairs - float((same * (same - 1) / 2).sum()))
     return total
 
 
-def _range(data: Microdata, solution: Solution) -> float:
+def _range(data: Microdata, labels: NDArray[np.int64]) -> float:
     """Loss of every cell, added over the rows of the table."""
     total = 0.0
     for j, column in enumerate(data.numeric):
         width = (data.upper[j] - data.lower[j]) * data.scale[j]
-        groups = pd.Series(data.frame[column].to_numpy(dtype=float)).groupby(solution.labels)
+        groups = pd.Series(data.frame[column].to_numpy(dtype=float)).groupby(labels)
         if width > 0:
             spread = groups.transform("max") - groups.transform("min")
             total += _weight(data, column) * float(spread.sum()) / width
     for j, column in enumerate(data.nominal):
         values = pd.Series(data.frame[column].astype(object).to_numpy())
-        groups = values.where(values.notna(), "missing value").groupby(solution.labels)
+        groups = values.where(values.notna(), "missing value").groupby(labels)
         extra = groups.transform("nunique").astype(float) - 1
         total += _weight(data, column) * float(extra.sum()) / int(data.domain_sizes[j])
     return total

@@ -47,7 +47,7 @@ def _bound(data: Microdata, k: int, cost: str) -> float:
     if cost == "sse":
         from scipy.spatial import cKDTree
 
-        distances = cKDTree(data.points).query(data.points, k)[0]
+        distances = np.asarray(cKDTree(data.points).query(data.points, k)[0])
         return float((distances**2).sum()) / (2 * k)
     widths = data.upper - data.lower
     scaled = data.X[data.first_rows] * np.divide(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kanopy.cli.commands import best_bound, comparison, console, working
 from kanopy.instances.generators import generate
@@ -10,15 +12,28 @@ from kanopy.plot import plot_comparison, save_figure
 from kanopy.solvers.stop import MaxRuntime
 from kanopy.solving import solve
 
+
+@dataclass(frozen=True)
+class Scenario:
+    """A generated table and the methods that are shown on it."""
+
+    title: str
+    generator: str
+    parameters: dict[str, Any]
+    methods: tuple[str, ...]
+
+
 SCENARIOS = (
-    (
+    Scenario(
         "Numbers: clustered data of Thaeter's thesis (SimC), information lost by averaging",
-        {"name": "simc", "seed": 1},
+        "simc",
+        {"seed": 1},
         ("random", "mondrian", "mdav", "mdav*", "ona*", "ils"),
     ),
-    (
+    Scenario(
         "Categories: 200 people of Cost's thesis, a fifth of them too rare to publish",
-        {"name": "synthetic", "n": 200, "p": 0.2, "k": 3, "seed": 1},
+        "synthetic",
+        {"n": 200, "p": 0.2, "k": 3, "seed": 1},
         ("random", "ils"),
     ),
 )
@@ -30,10 +45,11 @@ def demo(output: Path, k: int = 3, seconds: float = 5.0) -> None:
 
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     axes = figure.subplots(1, len(SCENARIOS))
-    for ax, (title, parameters, methods) in zip(axes, SCENARIOS, strict=True):
-        data = generate(**parameters)
+    for ax, scenario in zip(axes, SCENARIOS, strict=True):
+        title = scenario.title
+        data = generate(scenario.generator, **scenario.parameters)
         solutions = []
-        for method in methods:
+        for method in scenario.methods:
             with working(f"{method} on {title}"):
                 solutions.append(solve(data, k, method, stop=MaxRuntime(seconds), seed=1))
         bound = best_bound(solutions)
