@@ -54,7 +54,11 @@ class Method:
         return self.options(**given)
 
 
-METHOD_PACKAGES = ("kanopy.solvers.heuristics", "kanopy.solvers.frequency")
+METHOD_PACKAGES = (
+    "kanopy.solvers.heuristics",
+    "kanopy.solvers.frequency",
+    "kanopy.solvers.branch_and_price",
+)
 """Packages whose modules register methods."""
 
 _METHODS: dict[str, Method] = {}

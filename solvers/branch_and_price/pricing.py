@@ -1,0 +1,127 @@
+"""What the engine asks of a pricer, and what it gets back.
+
+Identical rows are one *type* with a multiplicity, so a cluster is a multiset of types. The reduced
+cost of a cluster C is
+
+    cost(C) − Σ_{i∈C} types[i] − count − Σ_T σ_T ⌊|C ∩ T| / q_T⌋
+
+with the duals of the partitioning rows, of the row Σ_C x_C ≤ ⌊n/k⌋ and of the subset-row cuts
+Σ_C ⌊|C ∩ T|/q⌋ x_C ≤ ⌊|T|/q⌋ (|·| counts multiplicities). A pricer knows one cluster cost; the
+rest of the engine knows none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def _no_ints() -> NDArray[np.int64]:
+    return np.empty(0, dtype=np.int64)
+
+
+def _no_floats() -> NDArray[np.float64]:
+    return np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Subset-row cuts: cut c holds ``members[starts[c]:starts[c + 1]]`` (types, ascending)."""
+
+    starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    members: NDArray[np.int64] = field(default_factory=_no_ints)
+    divisors: NDArray[np.int64] = field(default_factory=_no_ints)
+
+    def __len__(self) -> int:
+        return len(self.divisors)
+
+
+@dataclass(frozen=True, eq=False)
+class Duals:
+    """Dual values of the restricted master, or of any other point: every bound is valid for all.
+
+    ``count`` and ``cuts`` are ≤ 0, as duals of ≤ rows of a minimisation are.
+    """
+
+    types: NDArray[np.float64]
+    count: float = 0.0
+    cuts: NDArray[np.float64] = field(default_factory=_no_floats)
+
+
+@dataclass(frozen=True, eq=False)
+class Restrictions:
+    """Ryan–Foster decisions: pairs of types (of multiplicity 1) that must be apart or together."""
+
+    apart: tuple[tuple[int, int], ...] = ()
+    together: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Search:
+    """How thoroughly to search.
+
+    Attributes
+    ----------
+    threshold
+        Clusters of reduced cost below this are wanted.
+    per_root
+        Keep this many best clusters per root (the cluster's first type in the pricer's order);
+        0 keeps all of them: enumeration, where no dominance rule may be used.
+    most_nodes
+        Give up a root after so many nodes (0: never).
+    most_candidates
+        Look only at so many candidates of a root (0: at all).
+    most_columns
+        Stop altogether after so many clusters (0: never).
+    sizes
+        Cluster sizes to look at; empty means k … 2k−1.
+    """
+
+    threshold: float = -1e-9
+    per_root: int = 5
+    most_nodes: int = 0
+    most_candidates: int = 0
+    most_columns: int = 0
+    sizes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """Clusters found, as rows of types padded by −1, and what the search has proven.
+
+    ``complete`` says that no limit struck: then every cluster of reduced cost < threshold has been
+    found (enumeration) or ``least`` is a valid lower bound of min(0, reduced cost) over all
+    clusters (pricing), and ``per_root``, if it is not None, one for the clusters of each root,
+    such that Σ multiplicity · per_root bounds what all clusters of a partition can add.
+    """
+
+    clusters: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    reduced_costs: NDArray[np.float64]
+    complete: bool
+    least: float = -math.inf
+    per_root: NDArray[np.float64] | None = None
+    nodes: int = 0
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+class Pricer(Protocol):
+    """Finds clusters of small reduced cost for one instance and one cluster cost."""
+
+    k: int
+    multiplicities: NDArray[np.int64]
+
+    def cost(self, cluster: NDArray[np.int32]) -> float:
+        """Cost of a multiset of types."""
+        ...
+
+    def price(self, duals: Duals, cuts: Cuts, restrictions: Restrictions, search: Search) -> Priced:
+        """Search for clusters below the threshold."""
+        ...
