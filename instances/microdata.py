@@ -18,6 +18,7 @@ from kanopy.instances.hierarchy import Hierarchy
 from kanopy.instances.merge import merge_rows
 from kanopy.instances.tables import ControlTables
 
+_QUICK_TO_MERGE = 100_000
 T = TypeVar("T", bound=np.generic)
 Domain = tuple[float, float] | int
 Missing = Literal["error", "drop", "category"]
@@ -326,7 +327,8 @@ class Microdata:
             if names
         ]
         label = f"{self.name}: " if self.name else ""
-        parts = "; ".join([f"{self.n} rows", *roles, f"{len(self.counts)} distinct"])
+        distinct = [f"{len(self.counts)} distinct"] if self.n <= _QUICK_TO_MERGE else []
+        parts = "; ".join([f"{self.n} rows", *roles, *distinct])
         return f"Microdata({label}{parts})"
 
 

@@ -25,8 +25,8 @@ class ProgressTable:
         data = problem.data
         columns = len(data.quasi_identifiers)
         self._print(
-            f"{method.name} · {problem.cost} · {data.name or 'table'}: {data.n} rows "
-            f"({len(data.counts)} distinct) × {columns} columns · k = {problem.k}"
+            f"{method.name} · {problem.cost} · {data.name or 'table'}: {data.n} rows × "
+            f"{columns} columns · k = {problem.k}"
         )
         tree = (
             f"{'nodes':>7} {'open':>6} {'columns':>8} {'cuts':>6} {'LP':>14} "
