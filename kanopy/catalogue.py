@@ -10,8 +10,8 @@ from kanopy.solvers.registry import all_methods
 def methods() -> pd.DataFrame:
     """Every method by name: shape, costs, data kinds, whether exact, whether it bounds, source.
 
-    >>> methods().loc["univariate", ["exact", "bound", "costs"]].tolist()
-    [True, True, 'sse']
+    >>> methods().loc["univariate", ["shape", "costs", "paper"]].tolist()
+    ['partition', 'sse', '001, section 4.3']
     """
     rows = [
         {
