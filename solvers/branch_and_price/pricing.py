@@ -79,6 +79,8 @@ class Search:
         Stop altogether after so many clusters (0: never).
     sizes
         Cluster sizes to look at; empty means k … 2k−1.
+    deadline
+        Give up, incomplete, soon after ``time.perf_counter()`` passes this.
     """
 
     threshold: float = -1e-9
@@ -87,6 +89,7 @@ class Search:
     most_candidates: int = 0
     most_columns: int = 0
     sizes: tuple[int, ...] = ()
+    deadline: float = math.inf
 
 
 @dataclass(frozen=True, eq=False)
