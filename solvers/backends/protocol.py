@@ -51,7 +51,8 @@ class BackendResult:
     """The answer: the best point, if any, and a lower bound proven by the solver.
 
     ``status`` is ``optimal`` (gap closed), ``feasible`` (a point, but the limit struck),
-    ``infeasible``, ``unbounded``, ``no_solution`` (the limit struck first) or ``failed``.
+    ``infeasible``, ``unbounded``, ``no_solution`` (the limit struck first) or ``failed``. A linear
+    program solved by a back-end with ``capabilities.duals`` carries the duals of its rows.
     """
 
     status: str
@@ -60,6 +61,7 @@ class BackendResult:
     bound: float = -math.inf
     seconds: float = 0.0
     message: str = ""
+    duals: NDArray[np.float64] | None = None
 
 
 class Backend(Protocol):
