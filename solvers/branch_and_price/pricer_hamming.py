@@ -1,0 +1,612 @@
+r"""Pricing for ``hamming``: one depth-first search per root over all cluster sizes.
+
+The cost of a cluster is the sum of its pairwise distances (000, 4.1), whatever its size. With S
+chosen and D_z = Σ_{s∈S} d(s, z), the reduced cost of S ∪ A is
+
+    value(S) + Σ_{z∈A} (D_z − u_z) + Σ_{pairs of A} d + penalties of cuts that A triggers.
+
+*Bound.* Let S still need r rows to reach the smallest size. Every z ∈ A has at least r−1 partners
+in A, each at least as far as its nearest possible ones (copies of z itself are at distance 0), and
+a pair belongs to two rows, so the reduced cost is at least value(S) + Σ_{z∈A} b_z with
+
+    b_z = D_z − u_z + ½·(sum of the r−1 smallest distances of z) + shares of cuts,
+
+and Σ b_z is at least the sum of the r smallest b, plus further ones as long as they are negative.
+A component of rows that stay together spreads its sum evenly over its rows, which can only lower
+the sum of the smallest. Distances to *all* types give a bound that holds everywhere; among few
+candidates of a root they are computed again.
+
+*Each cluster once.* Candidates are sorted by b and branch p keeps p and later ones only; the loop
+ends when the smallest b from p on no longer suffice.
+
+*Removal rule* (pricing only). Taking x out of C changes the reduced cost by u_x − D_C(x) minus
+penalties that vanish, so clusters above the smallest size in which some x, free to go, has
+D_C(x) ≥ u_x can be ignored: repeated removal leads from any C to a searched C* ⊆ C with no larger
+reduced cost. The bounds per root survive: the C* of a partition's clusters are disjoint, so a type
+is the root of at most as many of them as its multiplicity says, hence
+Σ_C min(0, rc(C)) ≥ Σ_C min(0, rc(C*)) ≥ Σ_types multiplicity · per_root.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from kanopy.instances.microdata import Microdata
+from kanopy.solvers.branch_and_price.pricer_common import (
+    ALL_NODES,
+    BUDGET,
+    DEPTH,
+    DONE,
+    FULL,
+    LIMITED,
+    NODES,
+    PAUSED,
+    Floats,
+    Ints,
+    Items,
+    Rules,
+    Stopping,
+    Walk,
+    close_root,
+    enter,
+    make_items,
+    make_priced,
+    make_rules,
+    make_walk,
+    penalty,
+    record,
+    room,
+    run,
+)
+from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
+
+_LANES = 8
+_ONES = np.uint64(0x0101010101010101)
+_GATHER = np.uint64(0x0102040810204080)
+_S4, _S2, _S1, _S56 = np.uint64(4), np.uint64(2), np.uint64(1), np.uint64(56)
+
+_MOST_TYPES = 30_000
+"""Types up to which distances between all of them are looked at once, for the nearest ones."""
+
+_FEW = 300
+"""Candidates of a root up to which their nearest distances are computed again."""
+
+
+class HammingPricer:
+    """Prices clusters of nominal data by the sum of their pairwise distances.
+
+    Attributes
+    ----------
+    k
+        Smallest cluster size.
+    multiplicities
+        Rows of each type.
+    stopping
+        Asked every fraction of a second; where it says True, the search ends incomplete.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = Microdata.from_frame(pd.DataFrame({"a": list("xxyz"), "b": list("pqpp")}))
+    >>> pricer = HammingPricer(data, 2)
+    >>> pricer.cost(np.array([0, 1, 2], dtype=np.int32))
+    4.0
+    >>> duals = Duals(np.array([1.0, 1.0, 1.0, 0.5]))
+    >>> found = pricer.price(duals, Cuts(), Restrictions(), Search(per_root=1))
+    >>> found.clusters.tolist(), found.reduced_costs.tolist(), found.complete
+    ([[0, 1, -1], [2, 3, -1]], [-1.0, -0.5], True)
+    """
+
+    def __init__(self, data: Microdata, k: int) -> None:
+        self.k = k
+        self.multiplicities: Ints = data.counts
+        self.stopping: Stopping | None = None
+        self._codes = np.ascontiguousarray(data.codes[data.first_rows])
+        self._weights = np.ascontiguousarray(data.nominal_weights)
+        self._words, self._tables = _pack(self._codes, self._weights)
+        self._near: dict[int, Floats] = {}
+
+    def cost(self, cluster: NDArray[np.int32]) -> float:
+        """Sum of the pairwise distances of a multiset of types."""
+        rows = np.asarray(cluster, dtype=np.int32).reshape(1, -1)
+        return float(_costs(rows, self._codes, self._weights)[0])
+
+    def price(self, duals: Duals, cuts: Cuts, restrictions: Restrictions, search: Search) -> Priced:
+        """Search for clusters below the threshold."""
+        items = make_items(self.multiplicities, duals, cuts, restrictions)
+        rules = make_rules(self.k, items, duals, search)
+        walk = make_walk(items, rules, search)
+        starts = items.starts[:-1]
+        near = self._nearest(rules.smallest)[items.members[starts]]
+        words = self._words[items.members]
+        worth = items.duals - _inner_distances(items.starts, words, self._tables)
+        stack = _make_stack(items, rules, worth)
+        around = np.empty_like(near)
+
+        def advance() -> int:
+            status: int = _advance(
+                items, rules, walk, stack, words, self._tables, worth, near, around, BUDGET
+            )
+            return status
+
+        clusters, complete = run(advance, walk, search.most_columns, self.stopping)
+        return make_priced(
+            clusters, complete, self._price_rows, items, rules, walk, duals, cuts, search
+        )
+
+    def _price_rows(self, clusters: NDArray[np.int32], sizes: Ints) -> Floats:
+        costs: Floats = _costs(clusters, self._codes, self._weights)
+        return costs
+
+    def _nearest(self, smallest: int) -> Floats:
+        """Sums of the 0, 1, …, smallest−1 smallest distances of each type to other rows."""
+        if smallest not in self._near:
+            shape = (len(self._words), smallest)
+            if len(self._words) > _MOST_TYPES or smallest < 3:
+                self._near[smallest] = np.zeros(shape)
+            else:
+                self._near[smallest] = _nearest_sums(
+                    self._words, self._tables, self.multiplicities, smallest
+                )
+        return self._near[smallest]
+
+
+class _Stack(NamedTuple):
+    """Candidate lists, one a depth, in one pool; depth 0 lists all items as roots."""
+
+    items: NDArray[np.int32]
+    left: NDArray[np.int32]
+    distances: Floats
+    bounds: Floats
+    begins: Ints
+    ends: Ints
+    following: Ints
+    values: Floats
+    taken: Ints
+    needs: Ints
+    mosts: Ints
+    chosen: Ints
+    slack: Floats
+    smallest: Floats
+
+
+def _make_stack(items: Items, rules: Rules, worth: Floats) -> _Stack:
+    number, levels = len(items.sizes), rules.largest + 2
+    stack = _Stack(
+        items=np.empty(number * levels, dtype=np.int32),
+        left=np.empty(number * levels, dtype=np.int32),
+        distances=np.empty(number * levels),
+        bounds=np.empty(number * levels),
+        begins=np.zeros(levels, dtype=np.int64),
+        ends=np.zeros(levels, dtype=np.int64),
+        following=np.zeros(levels, dtype=np.int64),
+        values=np.zeros(levels),
+        taken=np.zeros(levels, dtype=np.int64),
+        needs=np.zeros(levels, dtype=np.int64),
+        mosts=np.zeros(levels, dtype=np.int64),
+        chosen=np.zeros(levels, dtype=np.int64),
+        slack=np.zeros((levels, levels)),
+        smallest=np.zeros(levels),
+    )
+    stack.items[:number] = np.arange(number)
+    stack.left[:number] = items.counts
+    stack.distances[:number] = 0.0
+    # at depth 0: the best dual from here on, to see when roots are hopeless
+    stack.bounds[:number] = -np.maximum.accumulate((worth / items.sizes)[::-1])[::-1]
+    stack.ends[0] = number
+    stack.values[0] = rules.base
+    stack.needs[0] = rules.smallest
+    stack.mosts[0] = rules.largest
+    return stack
+
+
+def _pack(codes: NDArray[np.int32], weights: Floats) -> tuple[NDArray[np.uint64], Floats]:
+    """Codes as bytes of 64-bit words, and the distance of two words by the bytes that differ.
+
+    A column takes one byte, two or four, as its values need, and lies in one word; a table entry
+    adds a column's weight once if any of its bytes differ.
+    """
+    place, lanes = 0, []
+    for column in codes.T:
+        largest = int(column.max(initial=0))
+        width = 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4
+        if place % _LANES + width > _LANES:
+            place += _LANES - place % _LANES
+        lanes.append((place, width))
+        place += width
+    number = max(1, -(-place // _LANES))
+    words = np.zeros((len(codes), number), dtype=np.uint64)
+    tables = np.zeros((number, 1 << _LANES))
+    patterns = np.arange(1 << _LANES)
+    for column, weight, (at, width) in zip(codes.T, weights, lanes, strict=True):
+        word, lane = divmod(at, _LANES)
+        words[:, word] |= column.astype(np.uint64) << np.uint64(8 * lane)
+        differs = (patterns >> lane) & ((1 << width) - 1) != 0
+        tables[word] += np.where(differs, weight, 0.0)
+    return words, tables
+
+
+@njit(cache=True)
+def _apart(words: NDArray[np.uint64], tables: Floats, a: int, b: int) -> float:
+    """Distance of two rows."""
+    total = 0.0
+    for w in range(words.shape[1]):
+        different = words[a, w] ^ words[b, w]
+        different |= different >> _S4
+        different |= different >> _S2
+        different |= different >> _S1
+        total += tables[w, ((different & _ONES) * _GATHER) >> _S56]
+    return total
+
+
+@njit(cache=True)
+def _distance(starts: Ints, words: NDArray[np.uint64], tables: Floats, a: int, b: int) -> float:
+    """Sum of the distances between the rows of two items."""
+    if starts[a + 1] - starts[a] == 1 and starts[b + 1] - starts[b] == 1:
+        return _apart(words, tables, starts[a], starts[b])
+    total = 0.0
+    for i in range(starts[a], starts[a + 1]):
+        for j in range(starts[b], starts[b + 1]):
+            total += _apart(words, tables, i, j)
+    return total
+
+
+@njit(cache=True)
+def _inner_distances(starts: Ints, words: NDArray[np.uint64], tables: Floats) -> Floats:
+    inner = np.zeros(len(starts) - 1)
+    for a in range(len(inner)):
+        if starts[a + 1] - starts[a] > 1:
+            inner[a] = _distance(starts, words, tables, a, a) / 2
+    return inner
+
+
+@njit(cache=True)
+def _costs(clusters: NDArray[np.int32], codes: NDArray[np.int32], weights: Floats) -> Floats:
+    costs = np.zeros(len(clusters))
+    for row in range(len(clusters)):
+        cluster = clusters[row]
+        for j in range(codes.shape[1]):
+            pairs = 0
+            for a in range(len(cluster)):
+                if cluster[a] < 0:
+                    continue
+                for b in range(a):
+                    if cluster[b] >= 0 and codes[cluster[a], j] != codes[cluster[b], j]:
+                        pairs += 1
+            costs[row] += weights[j] * pairs
+    return costs
+
+
+@njit(cache=True)
+def _insert(smallest: Floats, length: int, most: int, value: float, copies: int) -> int:
+    """Put copies of a value into a sorted list of at most ``most`` values; its new length."""
+    for _ in range(min(copies, most)):
+        if length == most:
+            if most == 0 or value >= smallest[most - 1]:
+                break
+            length -= 1
+        at = length
+        while at > 0 and smallest[at - 1] > value:
+            smallest[at] = smallest[at - 1]
+            at -= 1
+        smallest[at] = value
+        length += 1
+    return length
+
+
+@njit(cache=True)
+def _nearest_sums(
+    words: NDArray[np.uint64], tables: Floats, multiplicities: Ints, columns: int
+) -> Floats:
+    sums = np.zeros((len(words), columns))
+    nearest = np.zeros(columns)
+    most = columns - 1
+    for a in range(len(words)):
+        length = _insert(nearest, 0, most, 0.0, multiplicities[a] - 1)
+        for b in range(len(words)):
+            if length == most and nearest[most - 1] == 0.0:
+                break
+            if b != a:
+                distance = _apart(words, tables, a, b)
+                if length < most or distance < nearest[most - 1]:
+                    length = _insert(nearest, length, most, distance, multiplicities[b])
+        for j in range(most):
+            sums[a, j + 1] = sums[a, j] + (nearest[j] if j < length else 0.0)
+    return sums
+
+
+@njit(cache=True)
+def _best_sum(smallest: Floats, length: int, need: int, most: int) -> float:
+    """Least sum of ``need`` to ``most`` of the sorted values; ∞ if there are too few."""
+    if length < need:
+        return np.inf
+    total = 0.0
+    for j in range(min(length, most)):
+        if j >= need and smallest[j] >= 0.0:
+            break
+        total += smallest[j]
+    return total
+
+
+@njit(cache=True)
+def _outlook(items: Items, stack: _Stack, depth: int, position: int) -> float:
+    """Least sum of bounds that the candidates from a position on can give."""
+    need, most = stack.needs[depth], stack.mosts[depth]
+    total, rows = 0.0, 0
+    for p in range(position, stack.ends[depth]):
+        bound = stack.bounds[p]
+        upto = need if bound >= 0.0 else most
+        if rows >= upto:
+            break
+        take = min(stack.left[p] * items.sizes[stack.items[p]], upto - rows)
+        total += take * bound
+        rows += take
+    return total if rows >= need else np.inf
+
+
+@njit(cache=True)
+def _sort(stack: _Stack, begin: int, end: int) -> None:
+    """Candidates by ascending bound, ties by their place."""
+    if end - begin > 40:
+        order = np.argsort(stack.bounds[begin:end], kind="mergesort")
+        stack.items[begin:end] = stack.items[begin:end][order]
+        stack.left[begin:end] = stack.left[begin:end][order]
+        stack.distances[begin:end] = stack.distances[begin:end][order]
+        stack.bounds[begin:end] = stack.bounds[begin:end][order]
+        return
+    for i in range(begin + 1, end):
+        item, left = stack.items[i], stack.left[i]
+        distance, bound = stack.distances[i], stack.bounds[i]
+        j = i
+        while j > begin and stack.bounds[j - 1] > bound:
+            stack.items[j], stack.left[j] = stack.items[j - 1], stack.left[j - 1]
+            stack.distances[j], stack.bounds[j] = stack.distances[j - 1], stack.bounds[j - 1]
+            j -= 1
+        stack.items[j], stack.left[j] = item, left
+        stack.distances[j], stack.bounds[j] = distance, bound
+
+
+@njit(cache=True)
+def _filter(items: Items, rules: Rules, walk: Walk, stack: _Stack, depth: int, length: int) -> None:
+    """Keep candidates that, with the best others, stay below the limit."""
+    need, most = stack.needs[depth], stack.mosts[depth]
+    room_left = walk.limit[0] - stack.values[depth]
+    with_one = _best_sum(stack.smallest, length, max(need - 1, 0), most - 1)
+    kept = stack.begins[depth]
+    for p in range(stack.begins[depth], stack.ends[depth]):
+        z = stack.items[p]
+        size = items.sizes[z]
+        others = (
+            with_one
+            if size == 1
+            else _best_sum(stack.smallest, length, max(need - size, 0), most - size)
+        )
+        if size * stack.bounds[p] + others < room_left:
+            stack.items[kept] = z
+            stack.left[kept] = stack.left[p]
+            stack.distances[kept] = stack.distances[p]
+            stack.bounds[kept] = stack.bounds[p]
+            kept += 1
+    stack.ends[depth] = kept
+
+
+@njit(cache=True)
+def _list(
+    items: Items,
+    rules: Rules,
+    walk: Walk,
+    stack: _Stack,
+    words: NDArray[np.uint64],
+    tables: Floats,
+    worth: Floats,
+    near: Floats,
+    depth: int,
+    position: int,
+) -> None:
+    """List the candidates after choosing the one at a position: that one again and later ones."""
+    x = stack.items[position]
+    child = depth + 1
+    begin = stack.ends[depth]
+    need, most = stack.needs[child], stack.mosts[child]
+    beyond = rules.removal and need == 0
+    place, length = begin, 0
+    for p in range(position, stack.ends[depth]):
+        z = stack.items[p]
+        left = stack.left[p] - (1 if p == position else 0)
+        size = items.sizes[z]
+        if left <= 0 or size > most or walk.blocked[z] > 0:
+            continue
+        distance = stack.distances[p] + _distance(items.starts, words, tables, x, z)
+        excess = distance - worth[z]
+        if size == 1:
+            if beyond and excess >= 0.0:
+                continue
+            bound = excess + walk.shares[z]
+            if need > 1:
+                bound += 0.5 * near[z, need - 1]
+        else:
+            bound = (excess + walk.shares[z]) / size
+        stack.items[place] = z
+        stack.left[place] = left
+        stack.distances[place] = distance
+        stack.bounds[place] = bound
+        place += 1
+        if length < most or bound < stack.smallest[most - 1]:
+            length = _insert(stack.smallest, length, most, bound, left * size)
+    stack.begins[child] = begin
+    stack.ends[child] = place
+    _filter(items, rules, walk, stack, child, length)
+
+
+@njit(cache=True)
+def _refine_root(
+    items: Items,
+    rules: Rules,
+    walk: Walk,
+    stack: _Stack,
+    words: NDArray[np.uint64],
+    tables: Floats,
+    near: Floats,
+    around: Floats,
+) -> int:
+    """Nearest distances among a root's candidates alone, while that excludes more of them."""
+    begin, need, most = stack.begins[1], stack.needs[1], stack.mosts[1]
+    for p in range(begin, stack.ends[1]):
+        around[stack.items[p]] = near[stack.items[p]]
+    work = 0
+    nearest = np.empty(near.shape[1])
+    for _ in range(3):
+        end = stack.ends[1]
+        number = end - begin
+        if need < 2 or number == 0 or number > _FEW:
+            break
+        work += number * number
+        rows = 0
+        for p in range(begin, end):
+            x = stack.items[p]
+            if items.sizes[x] > 1:
+                rows = _insert(stack.smallest, rows, most, stack.bounds[p], items.sizes[x])
+                continue
+            length = _insert(nearest, 0, need - 1, 0.0, stack.left[p] - 1)
+            for q in range(begin, end):
+                z = stack.items[q]
+                if q == p:
+                    continue
+                for i in range(items.starts[z], items.starts[z + 1]):
+                    distance = _apart(words, tables, items.starts[x], i)
+                    if length < need - 1 or distance < nearest[need - 2]:
+                        length = _insert(nearest, length, need - 1, distance, stack.left[q])
+            # with too few mates the cluster cannot be filled, which the next lists will notice
+            stack.bounds[p] -= 0.5 * around[x, need - 1]
+            for j in range(need - 1):
+                around[x, j + 1] = around[x, j] + (nearest[j] if j < length else 0.0)
+            stack.bounds[p] += 0.5 * around[x, need - 1]
+            rows = _insert(stack.smallest, rows, most, stack.bounds[p], stack.left[p])
+        _filter(items, rules, walk, stack, 1, rows)
+        if 10 * (stack.ends[1] - begin) > 9 * number:
+            break
+    return work
+
+
+@njit(cache=True)
+def _choose(
+    items: Items,
+    rules: Rules,
+    walk: Walk,
+    stack: _Stack,
+    words: NDArray[np.uint64],
+    tables: Floats,
+    worth: Floats,
+    depth: int,
+    position: int,
+) -> bool:
+    """Choose a candidate, record the cluster if it is wanted; whether it may still grow."""
+    x = stack.items[position]
+    child = depth + 1
+    distance = stack.distances[position]
+    taken = stack.taken[depth] + items.sizes[x]
+    value = stack.values[depth] + distance - worth[x] + penalty(items, walk, x)
+    stack.chosen[depth] = x
+    tight = False  # a row that should go stands in the way of all larger sizes
+    if rules.removal:
+        slack = np.inf if items.sizes[x] > 1 else worth[x] - distance
+        stack.slack[child, depth] = slack
+        tight = slack <= 0.0
+        for c in range(depth):
+            rest = stack.slack[depth, c]
+            if rest < np.inf:
+                rest -= _distance(items.starts, words, tables, stack.chosen[c], x)
+            stack.slack[child, c] = rest
+            tight = tight or rest <= 0.0
+    if (
+        taken >= rules.smallest
+        and rules.allowed[taken]
+        and value < walk.limit[0]
+        and not (tight and taken > rules.smallest)
+    ):
+        record(items, rules, walk, stack.chosen, child, value)
+    need = max(rules.smallest - taken, 0)
+    most = need if tight else rules.largest - taken
+    stack.values[child] = value
+    stack.taken[child] = taken
+    stack.needs[child] = need
+    stack.mosts[child] = most
+    return bool(most > 0)
+
+
+@njit(cache=True)
+def _advance(
+    items: Items,
+    rules: Rules,
+    walk: Walk,
+    stack: _Stack,
+    words: NDArray[np.uint64],
+    tables: Floats,
+    worth: Floats,
+    near: Floats,
+    around: Floats,
+    budget: int,
+) -> int:
+    """Search on until the end, the budget of work, or the room for clusters is reached."""
+    counters = walk.counters
+    depth = counters[DEPTH]
+    work = 0
+    while True:
+        if work > budget or not room(rules, walk):
+            counters[DEPTH] = depth
+            return PAUSED if work > budget else FULL
+        if depth == 0:
+            close_root(rules, walk)
+            if not room(rules, walk):
+                counters[DEPTH] = depth
+                return FULL
+        position = stack.following[depth]
+        over = position >= stack.ends[depth]
+        if not over:
+            if depth == 0:
+                best = stack.bounds[position]
+                rows = rules.largest if best < 0.0 else rules.smallest
+                over = rules.base + rows * best >= walk.limit[0]
+            else:
+                ahead = _outlook(items, stack, depth, position)
+                over = stack.values[depth] + ahead >= walk.limit[0]
+        if not over and depth > 0 and 0 < rules.most_nodes <= counters[NODES]:
+            counters[LIMITED] = 1
+            over = True
+        if over:
+            if depth == 0:
+                counters[DEPTH] = depth
+                return DONE
+            depth -= 1
+            enter(items, walk, stack.chosen[depth], -1)
+            continue
+        stack.following[depth] = position + 1
+        x = stack.items[position]
+        work += 1
+        if stack.left[position] <= 0 or items.sizes[x] > stack.mosts[depth]:
+            continue
+        if not _choose(items, rules, walk, stack, words, tables, worth, depth, position):
+            continue
+        counters[NODES] += 1
+        counters[ALL_NODES] += 1
+        enter(items, walk, x, 1)
+        work += stack.ends[depth] - position
+        nearest = near if depth == 0 else around
+        _list(items, rules, walk, stack, words, tables, worth, nearest, depth, position)
+        child = depth + 1
+        if depth == 0:
+            work += _refine_root(items, rules, walk, stack, words, tables, near, around)
+        begin, end = stack.begins[child], stack.ends[child]
+        if begin == end:
+            enter(items, walk, x, -1)
+            continue
+        _sort(stack, begin, end)
+        if depth == 0 and 0 < rules.most_candidates < end - begin:
+            stack.ends[child] = begin + rules.most_candidates
+            counters[LIMITED] = 1
+        stack.following[child] = begin
+        depth = child
