@@ -79,8 +79,8 @@ def extract(model: Any) -> Extracted:
     """Arrays of a linear model, or of one with a convex quadratic objective.
 
     Columns and rows stand in the order in which the model declares its variables and constraints.
-    Deactivated constraints and blocks are left out, fixed variables enter as constants. Convexity
-    is not tested here: back-ends with a quadratic objective refuse what they cannot solve.
+    Deactivated constraints and blocks are left out, fixed variables enter as constants. A quadratic
+    objective is not tested for convexity.
 
     Parameters
     ----------
@@ -156,8 +156,12 @@ def _rows(
     model: Any, columns: _Columns
 ) -> tuple[tuple[Any, ...], Any, NDArray[np.float64], NDArray[np.float64]]:
     walk = LinearRepnVisitor({}, var_recorder=columns).walk_expression
-    constraints, data, indices, ends = [], [], [], [0]
-    row_lower, row_upper = [], []
+    constraints: list[Any] = []
+    data: list[Any] = []
+    indices: list[int] = []
+    ends = [0]
+    row_lower: list[float] = []
+    row_upper: list[float] = []
     for constraint in model.component_data_objects(pyo.Constraint, active=True):
         lower, body, upper = constraint.to_bounded_expression(evaluate_bounds=True)
         repn = walk(body)

@@ -205,7 +205,7 @@ def lagrangian_bound(form: LinearForm, duals: NDArray[np.float64]) -> float:
     For y = ``duals``, every feasible x has costᵀx = yᵀAx + (cost − Aᵀy)ᵀx, which is at least the
     sum of each term's least value over its row's sides and its variable's bounds. Duals of the
     wrong sign at a missing side, and reduced costs of the wrong sign at a missing bound, are taken
-    for rounding errors below 1e-7 and make the bound −∞ above.
+    for rounding errors below 1e-6 and make the bound −∞ above.
     """
     reduced = form.cost - form.matrix.T @ duals
     value = form.constant
@@ -215,7 +215,7 @@ def lagrangian_bound(form: LinearForm, duals: NDArray[np.float64]) -> float:
     ):
         side = np.where(factors > 0, low, high)
         missing = np.isinf(side)
-        if np.any(np.abs(factors[missing]) > 1e-7):
+        if np.any(np.abs(factors[missing]) > 1e-6):
             return -math.inf
         value += float(factors[~missing] @ side[~missing])
     return value

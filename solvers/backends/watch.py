@@ -30,6 +30,8 @@ TOLERANCE = 1e-6
 """A point may break a row or a bound by so much."""
 CONTRADICTION = 1e-5
 """A bound that exceeds the objective of a checked point by more, relatively, is an error."""
+ROUNDING = 1e-6
+"""Relative gap that a solver's own rounding may leave at optimality."""
 GRACE = 1.5
 POLL = 0.1
 
@@ -218,18 +220,23 @@ class Watch:
             )
         if found and ended.status == "infeasible":
             return "failed", f"{self.solver} claims infeasibility, but a point exists"
-        if self.rejected and ended.status in ("optimal", "stopped") and not found:
+        if ended.status in ("infeasible", "unbounded"):
+            return ended.status, ended.message
+        limits = self.limits
+        gap = max(limits.absolute_gap, limits.relative_gap * abs(objective)) if found else 0.0
+        if found and objective - bound <= gap:
+            return "optimal", ended.message
+        if self.rejected and (ended.status == "optimal" or not found):
             return "failed", (
                 f"{self.solver} returned a point that breaks a constraint by {self.rejected:.3g}, "
                 f"more than {TOLERANCE:g}; scale the model or try another back-end"
             )
-        if ended.status in ("infeasible", "unbounded"):
-            return ended.status, ended.message
-        gap = max(self.limits.absolute_gap, self.limits.relative_gap * abs(objective))
-        if found and (ended.status == "optimal" or objective - bound <= gap):
-            return "optimal", ended.message
         if ended.status == "optimal":
-            return "failed", f"{self.solver} claims optimality, but returned no point"
+            if not found:
+                return "failed", f"{self.solver} claims optimality, but returned no point"
+            if objective - bound <= max(gap, ROUNDING * max(1.0, abs(objective))):
+                return "optimal", ended.message
+            return "feasible", f"{self.solver} ended, but proves its point only up to rounding"
         return ("feasible" if found else "no_solution"), ended.message
 
 
