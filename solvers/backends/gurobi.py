@@ -123,6 +123,8 @@ class _Search:
         if model.Status in (grb.TIME_LIMIT, grb.INTERRUPTED):
             if model.IsMIP:
                 self.watch.prove(_finite(model.ObjBound))
+            if model.Status == grb.INTERRUPTED and not self.watch.stopping():
+                raise KeyboardInterrupt  # Gurobi keeps a Ctrl-C to itself, but it was for us
             return Ended("stopped")
         return Ended("failed", f"it ended with its status {model.Status}")
 

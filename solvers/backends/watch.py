@@ -171,7 +171,7 @@ class Watch:
         (answer,) = answers
         if isinstance(answer, Ended):
             return answer
-        if isinstance(answer, KanopyError):
+        if isinstance(answer, KanopyError) or not isinstance(answer, Exception):
             raise answer
         return Ended("failed", f"{type(answer).__name__}: {answer}")
 
