@@ -1,0 +1,321 @@
+r"""Simulated annealing on frequency vectors and on representatives for the χ² error.
+
+With the cell weights 1/n̄ the error is a quadratic form in the change of the counts,
+
+.. math::
+
+    \sum_t (A y − A y^0)_t^2 / \bar n_t = (y − y^0)^T Q (y − y^0),
+    \qquad Q = A^T \operatorname{diag}(1/\bar n) A,
+
+so with the gradient g = 2Q(y − y⁰) at hand the effect of changing two or three counts takes a
+handful of operations, and only accepted moves pay for an update of g. Every move keeps the sum and
+leaves each count 0 or at least k: the vector is a solution at any time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from kanopy.instances.errors import KanopyError
+from kanopy.instances.tables import ControlTables
+from kanopy.solvers.frequency.program import Floats, Ints
+
+HOT, COLD = 3.0, 0.02
+"""First and last temperature, in units of the χ² error."""
+
+DENSE = 2048
+"""Up to so many combinations Q is kept as a matrix; beyond, its entries are summed on demand."""
+
+
+class Interaction:
+    """Q of some control tables, in whatever form suits their size."""
+
+    def __init__(self, control: ControlTables, original: Ints) -> None:
+        weight = 1.0 / control.values(original)
+        by_type = control.matrix.tocsc()
+        by_type.sort_indices()
+        self.cell_weight = weight
+        self.type_start = by_type.indptr.astype(np.int64)
+        self.type_cells = by_type.indices.astype(np.int64)
+        self.cell_start = control.matrix.indptr.astype(np.int64)
+        self.cell_types = control.matrix.indices.astype(np.int64)
+        types = len(original)
+        self.dense = np.zeros((0, 0))
+        if types <= DENSE:
+            product = by_type.T.multiply(weight) @ by_type
+            self.dense = np.ascontiguousarray(product.toarray(), dtype=np.float64)
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Ints, Ints, Ints, Ints]:
+        """What the kernels take."""
+        return (
+            self.dense,
+            self.cell_weight,
+            self.type_start,
+            self.type_cells,
+            self.cell_start,
+            self.cell_types,
+        )
+
+
+def any_counts(original: Ints, k: int, total: int) -> Ints:
+    """Some k-anonymous counts with the given sum, close to the original where that is easy.
+
+    Raises KanopyError if there are none, which is so only for 0 < total < k.
+
+    >>> any_counts(np.array([1, 5, 2]), 3, 8).tolist()
+    [0, 5, 3]
+    """
+    if 0 < total < k:
+        raise KanopyError(f"no k-anonymous table has {total} rows for k = {k}; choose 0 or ≥ {k}")
+    counts = np.zeros_like(original)
+    left = total
+    order = np.argsort(-original, kind="stable")
+    for i in order:
+        if left < k:
+            break
+        counts[i] = min(max(original[i], k), left)
+        left -= counts[i]
+    counts[order[0]] += left
+    return counts
+
+
+def anneal_counts(
+    original: Ints,
+    start: Ints,
+    k: int,
+    interaction: Interaction,
+    deviation_weight: float,
+    rng: np.random.Generator,
+    proposals: int,
+) -> Ints:
+    """The best counts met in so many proposed moves, never worse than ``start``."""
+    if len(original) < 2:
+        return start.copy()
+    return np.asarray(
+        _anneal_counts(
+            original, start, k, interaction.arrays, deviation_weight, rng, proposals, HOT, COLD
+        )
+    )
+
+
+def anneal_representatives(
+    original: Ints,
+    start: Ints,
+    size: Ints,
+    option_start: Ints,
+    option: Ints,
+    interaction: Interaction,
+    rng: np.random.Generator,
+    proposals: int,
+) -> Ints:
+    """The best choice of one option per cluster met in so many proposed moves.
+
+    Cluster C has ``size[C]`` rows and may become any type option[option_start[C]:…]; ``start`` and
+    the result are positions in ``option``.
+    """
+    return np.asarray(
+        _anneal_representatives(
+            original,
+            start,
+            size,
+            option_start,
+            option,
+            interaction.arrays,
+            rng,
+            proposals,
+            HOT,
+            COLD,
+        )
+    )
+
+
+@njit(cache=True)
+def _pair(interaction, i, j):  # type: ignore[no-untyped-def]
+    """Q_ij."""
+    dense, weight, type_start, type_cells, _, _ = interaction
+    if len(dense):
+        return dense[i, j]
+    total = 0.0
+    a, b = type_start[i], type_start[j]
+    while a < type_start[i + 1] and b < type_start[j + 1]:
+        if type_cells[a] == type_cells[b]:
+            total += weight[type_cells[a]]
+            a += 1
+            b += 1
+        elif type_cells[a] < type_cells[b]:
+            a += 1
+        else:
+            b += 1
+    return total
+
+
+@njit(cache=True)
+def _shift(interaction, gradient, i, change):  # type: ignore[no-untyped-def]
+    """Update g = 2Q(y − y⁰) for y_i += change."""
+    dense, weight, type_start, type_cells, cell_start, cell_types = interaction
+    if len(dense):
+        row = dense[i]
+        for l in range(len(gradient)):
+            gradient[l] += 2 * change * row[l]
+        return
+    for a in range(type_start[i], type_start[i + 1]):
+        c = type_cells[a]
+        step = 2 * change * weight[c]
+        for b in range(cell_start[c], cell_start[c + 1]):
+            gradient[cell_types[b]] += step
+
+
+@njit(cache=True)
+def _proposed(rng, count, k, original):  # type: ignore[no-untyped-def]
+    """A neighbouring value of a count: toggled, one up, one down, or the original one."""
+    kind = int(4 * rng.random())
+    if kind == 0:
+        return 0 if count > 0 else k
+    if kind == 1:
+        return count + 1 if count >= k else k
+    if kind == 2:
+        return count - 1 if count > k else 0
+    return original if original >= k else 0
+
+
+@njit(cache=True)
+def _anneal_counts(  # type: ignore[no-untyped-def]
+    original, start, k, interaction, deviation_weight, rng, proposals, hot, cold
+):
+    types = len(original)
+    counts = start.copy()
+    gradient = np.zeros(types)
+    for i in range(types):
+        if counts[i] != original[i]:
+            _shift(interaction, gradient, i, float(counts[i] - original[i]))
+    value, best_value = 0.0, 0.0  # relative to the start
+    best = counts.copy()
+    cooling = (cold / hot) ** (1.0 / max(proposals, 1))
+    temperature = hot
+    for _ in range(proposals):
+        temperature *= cooling
+        i = int(types * rng.random())
+        j = int(types * rng.random())
+        if i == j:
+            continue
+        change_i = _proposed(rng, counts[i], k, original[i]) - counts[i]
+        if change_i == 0:
+            continue
+        l, change_l = -1, 0
+        if rng.random() < 0.5 and types > 2:
+            l = int(types * rng.random())
+            if l in (i, j):
+                continue
+            change_l = _proposed(rng, counts[l], k, original[l]) - counts[l]
+        change_j = -change_i - change_l
+        new_j = counts[j] + change_j
+        if change_j == 0 or new_j < 0 or 0 < new_j < k:
+            continue
+        delta = (
+            change_i * gradient[i]
+            + change_j * gradient[j]
+            + change_i * change_i * _pair(interaction, i, i)
+            + change_j * change_j * _pair(interaction, j, j)
+            + 2 * change_i * change_j * _pair(interaction, i, j)
+            + deviation_weight
+            * (
+                abs(counts[i] + change_i - original[i])
+                - abs(counts[i] - original[i])
+                + abs(new_j - original[j])
+                - abs(counts[j] - original[j])
+            )
+        )
+        if change_l != 0:
+            delta += (
+                change_l * gradient[l]
+                + change_l * change_l * _pair(interaction, l, l)
+                + 2 * change_l * change_i * _pair(interaction, l, i)
+                + 2 * change_l * change_j * _pair(interaction, l, j)
+                + deviation_weight
+                * (abs(counts[l] + change_l - original[l]) - abs(counts[l] - original[l]))
+            )
+        if delta > 0 and rng.random() >= np.exp(-delta / temperature):
+            continue
+        counts[i] += change_i
+        counts[j] += change_j
+        _shift(interaction, gradient, i, float(change_i))
+        _shift(interaction, gradient, j, float(change_j))
+        if change_l != 0:
+            counts[l] += change_l
+            _shift(interaction, gradient, l, float(change_l))
+        value += delta
+        if value < best_value - 1e-9:
+            best_value = value
+            best[:] = counts
+    return best
+
+
+@njit(cache=True)
+def _anneal_representatives(  # type: ignore[no-untyped-def]
+    original, start, size, option_start, option, interaction, rng, proposals, hot, cold
+):
+    clusters = len(size)
+    chosen = start.copy()
+    gradient = np.zeros(len(original))
+    for i in range(len(original)):
+        _shift(interaction, gradient, i, -float(original[i]))
+    for c in range(clusters):
+        _shift(interaction, gradient, option[chosen[c]], float(size[c]))
+    value, best_value = 0.0, 0.0
+    best = chosen.copy()
+    cooling = (cold / hot) ** (1.0 / max(proposals, 1))
+    temperature = hot
+    for _ in range(proposals):
+        temperature *= cooling
+        c = int(clusters * rng.random())
+        width = option_start[c + 1] - option_start[c]
+        new = option_start[c] + int(width * rng.random())
+        if new == chosen[c]:
+            continue
+        i, j, amount = option[chosen[c]], option[new], float(size[c])
+        spread = _pair(interaction, i, i) + _pair(interaction, j, j) - 2 * _pair(interaction, i, j)
+        delta = amount * (gradient[j] - gradient[i]) + amount * amount * spread
+        other, other_new = -1, 0
+        i2, j2, amount2 = 0, 0, 0.0
+        if delta > 0 and rng.random() < 0.5:  # two clusters at once may compensate each other
+            other = int(clusters * rng.random())
+            if other == c:
+                continue
+            width = option_start[other + 1] - option_start[other]
+            other_new = option_start[other] + int(width * rng.random())
+            if other_new == chosen[other]:
+                continue
+            i2, j2, amount2 = option[chosen[other]], option[other_new], float(size[other])
+            spread = (
+                _pair(interaction, i2, i2)
+                + _pair(interaction, j2, j2)
+                - 2 * _pair(interaction, i2, j2)
+            )
+            delta += amount2 * (gradient[j2] - gradient[i2]) + amount2 * amount2 * spread
+            delta += (
+                2
+                * amount
+                * amount2
+                * (
+                    _pair(interaction, j, j2)
+                    - _pair(interaction, j, i2)
+                    - _pair(interaction, i, j2)
+                    + _pair(interaction, i, i2)
+                )
+            )
+        if delta > 0 and rng.random() >= np.exp(-delta / temperature):
+            continue
+        chosen[c] = new
+        _shift(interaction, gradient, i, -amount)
+        _shift(interaction, gradient, j, amount)
+        if other >= 0:
+            chosen[other] = other_new
+            _shift(interaction, gradient, i2, -amount2)
+            _shift(interaction, gradient, j2, amount2)
+        value += delta
+        if value < best_value - 1e-9:
+            best_value = value
+            best[:] = chosen
+    return best

@@ -1,0 +1,258 @@
+r"""The linear relaxation of a choice program, as tight as its blocks, and what its duals prove.
+
+The relaxation chooses shares instead of options. It has a column for each option, for each value
+of a sum, and for each *configuration* of a block. A block is a small set of groups; its
+configurations are the joint choices in them, with the exact costs of all sums that depend on these
+groups only. So the relaxation is the convex hull of each sum by itself (the lower convex envelope
+of its cost) and of each block as a whole. The shares of every group, sum and block add up to one,
+and homogeneous *link* rows say that they agree: amounts of options with values of sums, and options
+with the configurations that contain them (options that a block's sums cannot tell apart are one
+class).
+
+**The bound.** Let π be any multipliers of the link rows, and price every column at its cost minus
+what the links take, d = cost − Lᵀπ. Each solution of the program is a 0/1 point of the relaxation
+with Lx = 0, so it costs Σ d over its columns. Exactly one column of each group, sum and block is
+chosen, hence
+
+.. math:: \text{cost} ≥ L(π) = \text{constant} + \sum_{\text{sets}} \min_{\text{columns of the set}} d
+
+for *any* π; the duals of the linear program make it best. The price of a chosen column may exceed
+the least of its set by at most U − L(π) if the solution is to cost no more than U, since the other
+sets cost at least their minimum: all other options, values and configurations can be dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from kanopy.models.linear_form import LinearForm
+from kanopy.solvers.frequency.program import Floats, Ints, Mask, Program
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A set of groups and their joint choices.
+
+    ``classes[g]`` is the class of each option of ``groups[g]``; row r of ``configurations`` holds
+    the class of each group in the r-th joint choice, and ``cost[r]`` what its sums cost.
+    """
+
+    groups: list[int]
+    classes: list[Ints]
+    configurations: Ints
+    cost: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """Linear form over options, values of the sums in no block, and configurations.
+
+    ``owner`` numbers the set (group, sum or block) of each column, which is also the row that says
+    that its shares add up to one; the other rows are links.
+    """
+
+    program: Program
+    sums: Ints
+    blocks: list[Block]
+    form: LinearForm
+    owner: Ints
+
+    def options(self, x: Floats) -> Ints:
+        """Numbers of the options chosen by a whole-number point."""
+        chosen = x[: len(self.program.cost)] > 0.5
+        return np.concatenate([self.program.decided, self.program.number[chosen]])
+
+    def point(self, numbers: Ints) -> Floats | None:
+        """The point of the form for given options; None if they are no solution of the program."""
+        program = self.program
+        options = program.chosen(numbers)
+        positions = None if options is None else program.value_positions(program.totals(options))
+        if options is None or positions is None:
+            return None
+        x = np.zeros(len(self.form.cost))
+        x[options] = 1.0
+        offset = len(program.cost)
+        for c in self.sums:
+            x[offset + positions[c] - program.sum_start[c]] = 1.0
+            offset += program.sum_start[c + 1] - program.sum_start[c]
+        for block in self.blocks:
+            wanted = [
+                classes[options[g] - program.start[g]]
+                for g, classes in zip(block.groups, block.classes, strict=True)
+            ]
+            hit = np.flatnonzero((block.configurations == wanted).all(axis=1))
+            x[offset + hit] = 1.0
+            offset += len(block.cost)
+        return x
+
+    def lagrangian(self, duals: Floats) -> tuple[float, Floats]:
+        """L(π), rounded down, and by how much each column's price exceeds the least of its set."""
+        sets = int(self.owner[-1]) + 1 if len(self.owner) else 0
+        links = duals.copy()
+        links[:sets] = 0.0
+        price = self.form.cost - self.form.matrix.T @ links
+        if sets == 0:
+            return self.form.constant, price
+        first = np.searchsorted(self.owner, np.arange(sets))
+        least = np.minimum.reduceat(price, first)
+        # A price is a sum of at most a thousand products: its rounding error is below 1e-13 times
+        # the sum of their absolute values.
+        size = np.abs(self.form.cost) + abs(self.form.matrix).T @ np.abs(links)
+        error = 1e-13 * (float(np.maximum.reduceat(size, first).sum()) + abs(self.form.constant))
+        return self.form.constant + float(least.sum()) - error, price - least[self.owner]
+
+    def reduce(self, duals: Floats, limit: float) -> tuple[float, Program]:
+        """L(π), and the program without what only solutions dearer than ``limit`` use."""
+        bound, excess = self.lagrangian(duals)
+        kept = excess <= limit - bound + 1e-9 * max(1.0, abs(limit))
+        program = self.program
+        options = kept[: len(program.cost)].copy()
+        values = np.ones(len(program.sum_value), dtype=np.bool_)
+        offset = len(options)
+        for c in self.sums:
+            size = program.sum_start[c + 1] - program.sum_start[c]
+            values[program.sum_start[c] : program.sum_start[c + 1]] = kept[offset : offset + size]
+            offset += size
+        for block in self.blocks:
+            possible = block.configurations[kept[offset : offset + len(block.cost)]]
+            offset += len(block.cost)
+            for position, (g, classes) in enumerate(zip(block.groups, block.classes, strict=True)):
+                options[program.start[g] : program.start[g + 1]] &= np.isin(
+                    classes, possible[:, position]
+                )
+        return bound, program.restricted(options, values)
+
+
+def relax(program: Program, configurations: int, whole_sums: bool = False) -> Relaxation:
+    """Relaxation with a block for the groups of each sum that have at most so many joint choices.
+
+    Blocks within another block add nothing and are left out; with ``configurations`` = 0 there are
+    none. Options are marked as whole numbers, and values of sums if asked: a back-end that keeps
+    to the marks solves the program itself, without ``whole_sums`` only if the costs of the sums are
+    convex, as all of ours are (an average of values then costs no less than the value between).
+    """
+    nesting = _Nesting(program)
+    blocks: list[Block] = []
+    folded = np.zeros(program.sums, dtype=np.bool_)
+    for groups in nesting.blocks(configurations):
+        inner = nesting.inside(groups)
+        blocks.append(_enumerate(program, sorted(groups), inner, folded))
+        folded[inner] = True
+    return _assemble(program, np.flatnonzero(~folded), blocks, whole_sums)
+
+
+class _Nesting:
+    """Which sums depend on which groups only."""
+
+    def __init__(self, program: Program) -> None:
+        amount, owner = program.amount, program.owner
+        self.sizes = np.diff(program.start).astype(np.float64)
+        self.members = [
+            frozenset(owner[amount.indices[amount.indptr[c] : amount.indptr[c + 1]]].tolist())
+            for c in range(program.sums)
+        ]
+        self.by_least: dict[int, list[int]] = {}
+        for c, groups in enumerate(self.members):
+            self.by_least.setdefault(min(groups), []).append(c)
+
+    def inside(self, groups: frozenset[int]) -> list[int]:
+        """The sums of these groups only."""
+        near = (c for g in sorted(groups) for c in self.by_least.get(g, ()))
+        return [c for c in near if self.members[c] <= groups]
+
+    def blocks(self, configurations: int) -> list[frozenset[int]]:
+        """Largest sets of groups of a sum with at most so many joint choices."""
+        small = {
+            groups
+            for groups in self.members
+            if np.prod(self.sizes[list(groups)]) <= configurations
+        }
+        largest: list[frozenset[int]] = []
+        containing: dict[int, list[frozenset[int]]] = {}
+        for groups in sorted(small, key=lambda groups: (-len(groups), sorted(groups))):
+            if any(groups < other for other in containing.get(min(groups), ())):
+                continue
+            largest.append(groups)
+            for g in groups:
+                containing.setdefault(g, []).append(groups)
+        return largest
+
+
+def _enumerate(program: Program, groups: list[int], inner: list[int], folded: Mask) -> Block:
+    """All joint choices of some groups, with the costs of the inner sums that no block has yet."""
+    options = np.concatenate([np.arange(program.start[g], program.start[g + 1]) for g in groups])
+    amounts = program.amount[inner][:, options].toarray()
+    splits = np.cumsum([program.start[g + 1] - program.start[g] for g in groups])[:-1]
+    classes, representative = [], []
+    for part in np.split(amounts, splits, axis=1):
+        distinct, which = np.unique(part, axis=1, return_inverse=True)
+        classes.append(which.astype(np.int64).ravel())
+        representative.append(distinct)
+    shape = tuple(part.shape[1] for part in representative)
+    cost = np.zeros(shape)
+    for row, c in enumerate(inner):
+        total = np.zeros((1,) * len(shape), dtype=np.int64)
+        for axis, part in enumerate(representative):
+            total = total + part[row].reshape([-1 if a == axis else 1 for a in range(len(shape))])
+        values = slice(program.sum_start[c], program.sum_start[c + 1])
+        table = np.full(int(total.max()) + 1, np.inf)
+        known = program.sum_value[values] < len(table)
+        charged = 0.0 if folded[c] else program.sum_cost[values][known]
+        table[program.sum_value[values][known]] = charged
+        cost = cost + table[total]
+    possible = np.isfinite(cost)
+    return Block(groups, classes, np.argwhere(possible), cost[possible])
+
+
+def _assemble(program: Program, sums: Ints, blocks: list[Block], whole_sums: bool) -> Relaxation:
+    """Columns and rows of the relaxation."""
+    options, groups = len(program.cost), program.groups
+    of_sums = [np.arange(program.sum_start[c], program.sum_start[c + 1]) for c in sums]
+    lengths = [len(part) for part in of_sums] + [len(block.cost) for block in blocks]
+    owner = np.concatenate([program.owner, groups + np.repeat(np.arange(len(lengths)), lengths)])
+    positions = np.concatenate([np.zeros(0, dtype=np.int64), *of_sums])
+    width, sets = len(owner), groups + len(lengths)
+    parts = [(owner, np.arange(width), np.ones(width))]
+
+    # Amounts of options make the values of sums.
+    amounts = program.amount[sums].tocoo()
+    parts.append((sets + amounts.coords[0], amounts.coords[1], amounts.data.astype(np.float64)))
+    rows = sets + np.repeat(np.arange(len(sums)), lengths[: len(sums)])
+    parts.append((rows, options + np.arange(len(rows)), -program.sum_value[positions]))
+
+    # Options and configurations agree, class by class; the last class follows from the others.
+    row, column = sets + len(sums), options + len(positions)
+    for block in blocks:
+        columns = column + np.arange(len(block.cost))
+        column += len(block.cost)
+        for position, (g, classes) in enumerate(zip(block.groups, block.classes, strict=True)):
+            last = int(classes.max())
+            linked = np.flatnonzero(classes < last)
+            held = np.flatnonzero(block.configurations[:, position] < last)
+            parts.append((row + classes[linked], program.start[g] + linked, -np.ones(len(linked))))
+            parts.append(
+                (row + block.configurations[held, position], columns[held], np.ones(len(held)))
+            )
+            row += last
+    where = (np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
+    matrix = sp.csr_array((np.concatenate([p[2] for p in parts]), where), shape=(row, width))
+    matrix.eliminate_zeros()
+    side = np.zeros(row)
+    side[:sets] = 1.0
+    integer = np.zeros(width, dtype=np.bool_)
+    integer[: options + (len(positions) if whole_sums else 0)] = True
+    costs = [program.cost, program.sum_cost[positions], *(block.cost for block in blocks)]
+    form = LinearForm(
+        cost=np.concatenate(costs),
+        constant=program.constant,
+        matrix=matrix,
+        row_lower=side,
+        row_upper=side,
+        lower=np.zeros(width),
+        upper=np.ones(width),
+        integer=integer,
+    )
+    return Relaxation(program, sums, blocks, form, owner)
