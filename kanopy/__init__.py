@@ -16,9 +16,11 @@ __version__ = "0.1.0"
 
 # Names are imported when first used, so that `import kanopy` and `kanopy --help` stay quick.
 _HOME = {
+    "FrequencyProblem": "kanopy.instances.frequency",
     "Hierarchy": "kanopy.instances.hierarchy",
     "KanopyError": "kanopy.instances.errors",
     "Microdata": "kanopy.instances.microdata",
+    "build": "kanopy.models.factory",
     "datasets": "kanopy.instances.datasets",
     "example": "kanopy.instances.examples",
     "examples": "kanopy.instances.examples",
@@ -51,10 +53,12 @@ if TYPE_CHECKING:
     from kanopy.instances.errors import KanopyError as KanopyError
     from kanopy.instances.examples import example as example
     from kanopy.instances.examples import examples as examples
+    from kanopy.instances.frequency import FrequencyProblem as FrequencyProblem
     from kanopy.instances.generators import generate as generate
     from kanopy.instances.hierarchy import Hierarchy as Hierarchy
     from kanopy.instances.microdata import Microdata as Microdata
     from kanopy.instances.samplers import sample as sample
+    from kanopy.models.factory import build as build
     from kanopy.solution import Solution as Solution
     from kanopy.solvers.bounds import lower_bound as lower_bound
     from kanopy.solvers.stop import First as First

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kanopy.display import ProgressTable
 from kanopy.instances.errors import KanopyError, unknown
+from kanopy.instances.frequency import FrequencyProblem
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
 from kanopy.solution import OPTIMALITY_GAP, Solution
@@ -24,7 +25,7 @@ from kanopy.verification import check_labels, verify
 
 
 def solve(
-    data: Microdata | pd.DataFrame,
+    data: Microdata | FrequencyProblem | pd.DataFrame,
     k: int,
     method: str = "auto",
     *,
@@ -41,7 +42,8 @@ def solve(
     Parameters
     ----------
     data
-        The instance; a plain data frame is read with :meth:`Microdata.from_frame`.
+        The instance; a plain data frame is read with :meth:`Microdata.from_frame`, and a
+        frequency problem brings its own control tables, tolerances and total.
     k
         Least size of a class, from 2 to the number of rows.
     method
@@ -71,7 +73,10 @@ def solve(
     if isinstance(data, pd.DataFrame):
         data = Microdata.from_frame(data)
     chosen = find_method(method)
-    problem = _problem(data, k, chosen, cost, control)
+    if isinstance(data, FrequencyProblem):
+        problem = _frequency_problem(data, k, chosen, cost, control)
+    else:
+        problem = _problem(data, k, chosen, cost, control)
     parsed = chosen.parse(options or {})
     if chosen.prepare is not None:
         problem = chosen.prepare(problem, parsed)
@@ -93,7 +98,7 @@ def solve(
     solution = _solution(problem, run, bound, interrupted, options or {})
     if table:
         table.close(solution)
-    verify(data, solution)
+    verify(problem.data, solution)
     return solution
 
 
@@ -127,6 +132,25 @@ def _problem(
         control = min(3, len(data.nominal))
     tables = control if isinstance(control, ControlTables) else data.tables(control)
     return Problem(data, k, cost, control=tables)
+
+
+def _frequency_problem(
+    given: FrequencyProblem,
+    k: int,
+    method: Method,
+    cost: str | None,
+    control: int | Sequence[Sequence[str]] | ControlTables | None,
+) -> Problem:
+    if method.shape != "frequency":
+        raise KanopyError(f"method {method.name!r} needs Microdata, not a frequency problem")
+    if k != given.k or control is not None:
+        raise KanopyError(f"the frequency problem has k = {given.k} and its own control tables")
+    cost = cost or method.costs[0]
+    if cost not in method.costs:
+        raise unknown(f"cost of method {method.name!r}", cost, method.costs)
+    return Problem(
+        given.data, k, cost, given.tables, given.tolerance.astype(np.float64), total=given.total
+    )
 
 
 def _initial_labels(

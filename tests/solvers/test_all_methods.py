@@ -1,4 +1,4 @@
-"""What every partition method must keep, whatever else it does: tried on thousands of tiny tables."""
+"""What every partition method must keep, tried on thousands of tiny tables."""
 
 import time
 
