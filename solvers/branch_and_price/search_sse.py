@@ -252,8 +252,9 @@ def search_roots(
     root_work: int,
     least_of_root: Floats,
 ) -> tuple[int, bool, bool, int, int, NDArray[np.int32], Ints, Floats]:
-    """Search the roots ``order[first:last]``; stop before a root once ``slice_work``
-    candidates have been looked at.
+    """Search the roots ``order[first:last]``, pausing between roots after ``slice_work``.
+
+    Work is counted in candidates looked at.
 
     Returns
     -------

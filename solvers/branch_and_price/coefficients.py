@@ -1,0 +1,117 @@
+"""Coefficients of clusters in the rows of the master: types, count row and subset-row cuts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from kanopy.solvers.branch_and_price.pricing import Cuts
+
+Ints = NDArray[np.int64]
+
+
+def cuts_by_type(cuts: Cuts, number: int) -> tuple[Ints, Ints]:
+    """The cuts that hold each type: ``cuts[starts[t]:starts[t + 1]]``."""
+    lengths = np.diff(cuts.starts)
+    of_member = np.repeat(np.arange(len(cuts)), lengths)
+    order = np.argsort(cuts.members, kind="stable")
+    counts = np.bincount(cuts.members, minlength=number)
+    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    return starts, of_member[order].astype(np.int64)
+
+
+def coefficients(
+    clusters: NDArray[np.int32], cuts: Cuts, number: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Column-wise entries: row t < number counts type t, row ``number`` is 1, then the cuts.
+
+    >>> starts, rows, values = coefficients(np.array([[0, 0, 2]], dtype=np.int32), Cuts(), 3)
+    >>> starts.tolist(), rows.tolist(), values.tolist()
+    ([0, 3], [0, 2, 3], [2.0, 1.0, 1.0])
+    """
+    type_starts, type_cuts = cuts_by_type(cuts, number)
+    most = int(np.diff(type_starts).max(initial=0))
+    room = len(clusters) * (clusters.shape[1] * (1 + most) + 1)
+    starts = np.zeros(len(clusters) + 1, dtype=np.int64)
+    rows = np.empty(room, dtype=np.int32)
+    values = np.empty(room)
+    _fill(clusters, type_starts, type_cuts, cuts.divisors, number, starts, rows, values)
+    used = int(starts[-1])
+    return starts.astype(np.int32), rows[:used], values[:used]
+
+
+def cut_rows(
+    clusters: NDArray[np.int32], cuts: Cuts
+) -> list[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+    """For each cut, the clusters with ⌊|C ∩ T|/q⌋ ≥ 1 and that number."""
+    found = []
+    for c in range(len(cuts)):
+        members = cuts.members[cuts.starts[c] : cuts.starts[c + 1]]
+        times = _held(clusters, members) // cuts.divisors[c]
+        inside = np.flatnonzero(times)
+        found.append((inside.astype(np.int32), times[inside].astype(np.float64)))
+    return found
+
+
+def right_hand_sides(cuts: Cuts, multiplicities: Ints) -> NDArray[np.float64]:
+    """⌊Σ_{t∈T} count_t / q⌋ of each cut: the sum of its rows, divided and rounded down."""
+    totals = np.add.reduceat(np.append(multiplicities[cuts.members], 0), cuts.starts[:-1])
+    return (totals // cuts.divisors).astype(np.float64) if len(cuts) else np.empty(0)
+
+
+@njit(cache=True)
+def _held(clusters: NDArray[np.int32], members: Ints) -> Ints:
+    held = np.zeros(len(clusters), dtype=np.int64)
+    for i in range(clusters.shape[0]):
+        for j in range(clusters.shape[1]):
+            for member in members:
+                if clusters[i, j] == member:
+                    held[i] += 1
+    return held
+
+
+@njit(cache=True)
+def _fill(
+    clusters: NDArray[np.int32],
+    type_starts: Ints,
+    type_cuts: Ints,
+    divisors: Ints,
+    number: int,
+    starts: Ints,
+    rows: NDArray[np.int32],
+    values: NDArray[np.float64],
+) -> None:
+    held = np.zeros(len(divisors), dtype=np.int64)
+    used = 0
+    for i in range(clusters.shape[0]):
+        begin = used
+        for j in range(clusters.shape[1]):
+            t = clusters[i, j]
+            if t < 0:
+                continue
+            place = begin
+            while place < used and rows[place] != t:
+                place += 1
+            if place == used:
+                rows[used] = t
+                values[used] = 0.0
+                used += 1
+            values[place] += 1.0
+            for e in range(type_starts[t], type_starts[t + 1]):
+                held[type_cuts[e]] += 1
+        rows[used] = number
+        values[used] = 1.0
+        used += 1
+        for j in range(clusters.shape[1]):
+            t = clusters[i, j]
+            if t < 0:
+                continue
+            for e in range(type_starts[t], type_starts[t + 1]):
+                c = type_cuts[e]
+                if held[c] >= divisors[c]:
+                    rows[used] = number + 1 + c
+                    values[used] = held[c] // divisors[c]
+                    used += 1
+                held[c] = 0
+        starts[i + 1] = used

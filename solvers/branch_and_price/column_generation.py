@@ -1,0 +1,197 @@
+"""Column generation: the restricted master, pricing, and the bounds that pricing proves.
+
+For any duals u of the partitioning rows, μ ≤ 0 of the count row and σ ≤ 0 of the cuts, the cost of
+a partition P is
+
+    Σ_{C∈P} cost(C) = Σ count·u + μ|P| + Σ_T σ_T Σ_{C∈P} ⌊|C∩T|/q⌋ + Σ_{C∈P} reduced cost(C)
+                    ≥ Σ count·u + μ⌊n/k⌋ + Σ_T σ_T·rhs_T + Σ_{C∈P} min(0, reduced cost(C)),
+
+because |P| ≤ ⌊n/k⌋, the cuts hold and μ, σ ≤ 0. The last sum is at least ⌊n/k⌋·least and, where the
+pricer gives them, at least Σ multiplicity·per_root. Complete pricing yields both, and only complete
+pricing raises a bound.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kanopy.solvers.branch_and_price.coefficients import right_hand_sides
+from kanopy.solvers.branch_and_price.master import Master, Relaxation
+from kanopy.solvers.branch_and_price.pricing import (
+    Cuts,
+    Duals,
+    Priced,
+    Pricer,
+    Restrictions,
+    Search,
+)
+
+SAFETY = 1e-9
+"""Share of the summed terms by which a bound is lowered: far above their rounding errors."""
+
+
+@dataclass
+class Clock:
+    """When to come back."""
+
+    deadline: float = math.inf
+    stopping: Callable[[], bool] = lambda: False
+
+    def over(self) -> bool:
+        """Whether to end now."""
+        return time.perf_counter() >= self.deadline or self.stopping()
+
+    def remaining(self) -> float:
+        """Seconds left."""
+        return max(0.0, self.deadline - time.perf_counter())
+
+    def within(self, seconds: float) -> Clock:
+        """The same clock with at most so many seconds."""
+        return replace(self, deadline=min(self.deadline, time.perf_counter() + seconds))
+
+
+@dataclass
+class Bound:
+    """A proven lower bound, with the duals and cuts that prove it."""
+
+    value: float = -math.inf
+    duals: Duals | None = None
+    cuts: Cuts = field(default_factory=Cuts)
+
+
+@dataclass
+class Generated:
+    """How column generation ended: with the optimum of the relaxation if ``converged``."""
+
+    relaxation: Relaxation | None
+    bound: Bound
+    converged: bool
+    rounds: int = 0
+
+
+def lagrangian_bound(pricer: Pricer, duals: Duals, cuts: Cuts, priced: Priced) -> float:
+    """The bound that complete pricing proves for the very duals it was given."""
+    if not priced.complete:
+        return -math.inf
+    copies = pricer.multiplicities
+    most_clusters = int(copies.sum()) // pricer.k
+    sides = right_hand_sides(cuts, copies)
+    used = duals.cuts if len(cuts) else np.empty(0)
+    gain = most_clusters * min(priced.least, 0.0)
+    if priced.per_root is not None:
+        gain = max(gain, float(copies @ np.minimum(priced.per_root, 0.0)))
+    value = float(copies @ duals.types) + duals.count * most_clusters + float(used @ sides) + gain
+    magnitude = (
+        float(copies @ np.abs(duals.types))
+        - duals.count * most_clusters
+        - float(used @ sides)
+        + abs(gain)
+    )
+    return value - SAFETY * magnitude
+
+
+class ColumnGeneration:
+    """The loop, for one master and one pricer."""
+
+    def __init__(self, master: Master, pricer: Pricer, quick: Search) -> None:
+        self.master = master
+        self.pricer = pricer
+        self.quick = quick
+        self.rounds = 0
+        self.closed: NDArray[np.bool_] | None = None
+        """Types that no new column may hold, while a dive has used them up."""
+
+    def run(
+        self,
+        clock: Clock,
+        restrictions: Restrictions | None = None,
+        cutoff: float = math.inf,
+        exact: bool = True,
+        on_bound: Callable[[Bound, Relaxation], None] = lambda bound, relaxation: None,
+        most_rounds: int = 10_000,
+    ) -> Generated:
+        """Solve the relaxation.
+
+        Parameters
+        ----------
+        clock
+            When to give up; what has been proven by then stays proven.
+        restrictions
+            Branching decisions; columns that break them must be bounded to 0 already.
+        cutoff
+            End once the bound reaches this.
+        exact
+            False leaves out complete pricing: faster, and nothing is proven.
+        on_bound
+            Called with every better bound.
+        """
+        master, pricer = self.master, self.pricer
+        limits = restrictions or Restrictions()
+        tolerance = 1e-9 * master.unit
+        best = Bound()
+        relaxation: Relaxation | None = None
+        truncated = True
+        for rounds in range(1, most_rounds + 1):
+            solved = master.solve(clock.remaining())
+            if solved is None or clock.over():
+                return Generated(relaxation, best, False, rounds)
+            relaxation = solved
+            self.rounds += 1
+            duals = relaxation.duals if self.closed is None else self._without_closed(relaxation)
+            if truncated:
+                search = replace(self.quick, threshold=-tolerance, deadline=clock.deadline)
+                priced = pricer.price(duals, master.cuts, limits, search)
+                added = self._add(priced)
+                if added > 0.01 * master.types and not priced.complete:
+                    continue
+                if not exact and not priced.complete:
+                    if added == 0 and not self._raise_artificials(relaxation):
+                        return Generated(relaxation, best, False, rounds)
+                    continue
+            else:
+                added = 0
+            if not truncated or not priced.complete:
+                search = Search(threshold=-tolerance, per_root=3, deadline=clock.deadline)
+                priced = pricer.price(duals, master.cuts, limits, search)
+                added += self._add(priced)
+            if not priced.complete:
+                return Generated(relaxation, best, False, rounds)
+            value = lagrangian_bound(pricer, duals, master.cuts, priced)
+            if value > best.value:
+                best = Bound(value, duals, master.cuts)
+                on_bound(best, relaxation)
+            if best.value >= cutoff:
+                return Generated(relaxation, best, False, rounds)
+            if added == 0:
+                if self._raise_artificials(relaxation):
+                    continue
+                return Generated(relaxation, best, True, rounds)
+            if relaxation.value - value <= 1e-9 * abs(relaxation.value) and not np.any(
+                relaxation.artificials > 1e-9
+            ):
+                return Generated(relaxation, best, True, rounds)
+        return Generated(relaxation, best, False, most_rounds)
+
+    def _without_closed(self, relaxation: Relaxation) -> Duals:
+        """Duals that price every cluster with a closed type out: the others cannot pay for it."""
+        duals = relaxation.duals
+        types = duals.types.copy()
+        most = max(float(types.max()), 0.0)
+        types[self.closed] = -2.0 * (self.pricer.k * most - duals.count + self.master.unit)
+        return replace(duals, types=types)
+
+    def _add(self, priced: Priced) -> int:
+        return self.master.add(priced.clusters, priced.costs) if len(priced) else 0
+
+    def _raise_artificials(self, relaxation: Relaxation) -> bool:
+        used = np.flatnonzero(relaxation.artificials > 1e-9)
+        if len(used) and self.master.artificial_costs[used].min() < 1e9 * self.master.unit:
+            self.master.raise_artificials(used)
+            return True
+        return False

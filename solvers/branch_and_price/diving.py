@@ -1,0 +1,128 @@
+"""LP dives: fix what the relaxation is sure of, price for the rest, repeat.
+
+First every column at 0.98 or more is fixed, and only if there is none, some of the largest
+fractional ones, within a share of the rows left. The last rows are left to a MIP over the columns
+at hand. Fixed columns are lower bounds in the live master; types they use up get a dual that no
+cluster can afford, so pricing speaks of the remaining rows alone. Nothing is proven here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kanopy.solvers.branch_and_price.column_generation import Clock, ColumnGeneration
+from kanopy.solvers.branch_and_price.enumeration import choose
+from kanopy.solvers.branch_and_price.pricing import Restrictions
+
+SURE = 0.98
+LIKELY = 0.6
+LAST_ROWS = 150
+
+
+def dive(
+    generation: ColumnGeneration,
+    clock: Clock,
+    rng: np.random.Generator,
+    restrictions: Restrictions | None = None,
+    share: float = 0.2,
+    last_rows: int = LAST_ROWS,
+) -> NDArray[np.int32] | None:
+    """Clusters of a partition found by one dive, or None; the master is left as it was."""
+    master = generation.master
+    before = master.upper.copy()
+    fixed = np.zeros(len(master))
+    try:
+        while not clock.over():
+            used = _used(master.clusters, fixed, master.types)
+            left = master.multiplicities - used
+            if left.sum() == 0:
+                return np.repeat(master.clusters, fixed.astype(np.int64), axis=0)
+            if left.sum() <= last_rows:
+                return _finish(generation, fixed, left, before, clock)
+            generation.closed = left == 0
+            generated = generation.run(clock, restrictions, exact=False, most_rounds=40)
+            fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
+            before = np.append(before, np.full(len(master) - len(before), np.inf))
+            relaxation = generated.relaxation
+            if relaxation is None or len(relaxation.x) < 1:
+                return None
+            x = np.zeros(len(master))  # columns priced last have no value yet
+            x[: len(relaxation.x)] = relaxation.x
+            more = _choose_columns(master.clusters, x - fixed, left, master.k, share, rng)
+            if not more.any():
+                return _finish(generation, fixed, left, before, clock)
+            fixed = fixed + more
+            master.bound_columns(fixed, np.maximum(before, fixed))
+        return None
+    finally:
+        generation.closed = None
+        upper = np.append(before, np.full(len(master) - len(before), np.inf))
+        master.bound_columns(np.zeros(len(master)), upper)
+
+
+def _used(
+    clusters: NDArray[np.int32], times: NDArray[np.float64], number: int
+) -> NDArray[np.int64]:
+    rows = np.repeat(clusters, times.astype(np.int64), axis=0).ravel()
+    return np.bincount(rows[rows >= 0], minlength=number).astype(np.int64)
+
+
+def _choose_columns(
+    clusters: NDArray[np.int32],
+    x: NDArray[np.float64],
+    left: NDArray[np.int64],
+    k: int,
+    share: float,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """How often to fix each column now; never leaving 1 … k−1 rows."""
+    more = np.zeros(len(x))
+    left = left.copy()
+    rows_left = int(left.sum())
+    allowance = share * rows_left
+    noisy = x + 0.05 * rng.random(len(x)) * (x < SURE)
+    sure_only = bool((x >= SURE).any())
+    for c in np.argsort(-noisy, kind="stable"):
+        if x[c] <= 1e-6 or (sure_only and x[c] < SURE):
+            break
+        if not sure_only and more.any() and (x[c] < LIKELY or allowance <= 0):
+            break
+        cluster = clusters[c][clusters[c] >= 0]
+        types, copies = np.unique(cluster, return_counts=True)
+        for _ in range(max(1, int(x[c] + 1 - SURE))):
+            after = rows_left - len(cluster)
+            if (left[types] < copies).any() or 0 < after < k or after < 0:
+                break
+            left[types] -= copies
+            rows_left = after
+            allowance -= len(cluster)
+            more[c] += 1
+    return more
+
+
+def _finish(
+    generation: ColumnGeneration,
+    fixed: NDArray[np.float64],
+    left: NDArray[np.int64],
+    upper: NDArray[np.float64],
+    clock: Clock,
+) -> NDArray[np.int32] | None:
+    """The rows left by a MIP over the columns that fit into them."""
+    master = generation.master
+    upper = np.append(upper, np.full(len(master) - len(upper), np.inf))
+    fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
+    open_types = left > 0
+    inside = np.where(master.clusters >= 0, open_types[master.clusters], True).all(axis=1)
+    fitting = np.flatnonzero(inside & (upper > 0))
+    if len(fitting) == 0:
+        return None
+    renumbered = np.cumsum(open_types) - 1
+    clusters = master.clusters[fitting]
+    residual = np.where(clusters >= 0, renumbered[clusters], -1).astype(np.int32)
+    chosen = choose(residual, master.costs[fitting], left[open_types], master.k, clock.within(5.0))
+    if chosen.clusters is None:
+        return None
+    types = np.flatnonzero(open_types).astype(np.int32)
+    rest = np.where(chosen.clusters >= 0, types[chosen.clusters], -1).astype(np.int32)
+    return np.concatenate([np.repeat(master.clusters, fixed.astype(np.int64), axis=0), rest])

@@ -1,0 +1,333 @@
+"""Branch-and-price from top to bottom: start, relaxation, cuts, dives, enumeration, branching.
+
+The restricted master and its duals follow 002 and 000, chapter 4; see also Ji and Mitchell (2007)
+and Aloise, Hansen, Rocha and Santi, *Column generation bounds for numerical microaggregation*
+(Journal of Global Optimization, 2014).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kanopy.instances.microdata import Microdata
+from kanopy.solvers.branch_and_price.column_generation import (
+    Bound,
+    Clock,
+    ColumnGeneration,
+    Generated,
+)
+from kanopy.solvers.branch_and_price.diving import dive
+from kanopy.solvers.branch_and_price.enumeration import choose, enumerate_clusters
+from kanopy.solvers.branch_and_price.master import Master, sorted_rows
+from kanopy.solvers.branch_and_price.pricing import Pricer, Restrictions, Search
+from kanopy.solvers.branch_and_price.start import (
+    clusters_of,
+    first_columns,
+    labels_of,
+    marginal_costs,
+    padded,
+    unmerged,
+    with_start,
+)
+from kanopy.solvers.branch_and_price.subset_row import separate
+from kanopy.solvers.problem import Problem
+from kanopy.solvers.run import Run
+
+CLOSED = 5e-8
+"""Relative gap at which a problem counts as solved: some times what bounds are lowered by."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of ``branch-and-price``.
+
+    Attributes
+    ----------
+    cuts
+        Add subset-row cuts.
+    dives
+        Look for better partitions by LP dives.
+    enumeration
+        List all clusters that fit the gap and let a MIP choose.
+    branching
+        Branch where the rest leaves a gap.
+    most_cut_rounds
+        Rounds of cuts at the root.
+    most_columns
+        Columns up to which a MIP over all that fit the gap is tried.
+    most_rows
+        Rows up to which identical ones are told apart for branching.
+    """
+
+    cuts: bool = True
+    dives: bool = True
+    enumeration: bool = True
+    branching: bool = True
+    most_cut_rounds: int = 40
+    most_columns: int = 60_000
+    most_rows: int = 3000
+
+
+class Engine:
+    """One problem with one pricer; reports to the run all it finds and proves."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        run: Run,
+        options: Options,
+        make_pricer: Callable[[Microdata, int], Pricer],
+        quick: Search,
+        step: float = 0.0,
+        floor: float = 0.0,
+    ) -> None:
+        # ``lower`` is the best proven bound; ``proof`` the best one that carries its own duals,
+        # the only kind that enumeration may start from.
+        self.problem = problem
+        self.run = run
+        self.options = options
+        self.make_pricer = make_pricer
+        self.quick = quick
+        self.step = step
+        self.types = problem.data.types
+        self.clock = Clock(time.perf_counter() + run.remaining(), run.stopping)
+        self.lower = floor
+        self.proof = Bound()
+
+    def solve(self) -> None:
+        """Close the gap, or come as far as the stopping rule allows."""
+        self.build()
+        self.relax()
+        self.tighten()
+        self.finish(self.options.most_columns)
+        if self.options.branching and not self.done():
+            from kanopy.solvers.branch_and_price.branching import Tree
+
+            if self.tell_rows_apart() and not self.done():
+                Tree(self).search()
+
+    # The parts
+
+    def build(self) -> None:
+        """Master with the columns of the incumbent and some that could pay."""
+        assert self.run.best is not None
+        assert self.run.best.labels is not None
+        self.pricer = self.make_pricer(self.problem.data, self.problem.k)
+        self.copies = self.pricer.multiplicities
+        self.unit = self.upper() / self.problem.n
+        clusters = clusters_of(self.run.best.labels, self.types)
+        marginal = marginal_costs(self.pricer, clusters)
+        k = self.problem.k
+        self.master = Master(self.copies, k, 2.0 * marginal + self.unit, self.unit)
+        rows = padded(clusters, 2 * k - 1)
+        self.master.add(rows, self.costs(rows))
+        seeds = first_columns(self.pricer, marginal, self.quick)
+        self.master.add(seeds.clusters, seeds.costs)
+        self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
+
+    def relax(self) -> None:
+        """Column generation at the root."""
+        self.generated = self.generate(Restrictions())
+        if self.options.dives and not self.done():
+            self.dive()
+
+    def tighten(self) -> None:
+        """Rounds of cuts while they help, with dives and tries to finish in between."""
+        tried = math.inf
+        stalled = 0
+        for _ in range(self.options.most_cut_rounds if self.options.cuts else 0):
+            if self.done() or not self.generated.converged:
+                return
+            gap = self.upper() - self.lower
+            if gap < 0.5 * tried:
+                tried = gap
+                if self.finish(self.options.most_columns // 8):
+                    return
+            before = self.lower
+            if not self.cut_round(Restrictions()):
+                break
+            gained = self.lower - before
+            stalled = stalled + 1 if gained < 0.01 * (self.upper() - before) else 0
+            if stalled == 3:
+                break
+        if self.options.dives and not self.done():
+            for _ in range(3):
+                self.dive()
+
+    def cut_round(self, restrictions: Restrictions, root: bool = True) -> bool:
+        """Separate and generate columns again; False if nothing is violated."""
+        relaxation = self.generated.relaxation
+        if relaxation is None or not self.generated.converged:
+            return False
+        x = np.zeros(len(self.master))
+        x[: len(relaxation.x)] = relaxation.x
+        most = max(20, self.problem.n // 2)
+        cuts = separate(self.master.clusters, x, self.copies, most)
+        if len(cuts) == 0:
+            return False
+        self.master.add_cuts(cuts)
+        self.generated = self.generate(restrictions, root)
+        return True
+
+    def finish(self, most_columns: int) -> bool:
+        """Enumerate and solve the MIP; True if that settles the problem."""
+        if self.done() or not self.options.enumeration:
+            return self.done()
+        self.prove(Bound(self.finish_node(self.proof, Restrictions(), most_columns)))
+        return self.done()
+
+    def finish_node(
+        self, bound: Bound, restrictions: Restrictions, most_columns: int, seconds: float = math.inf
+    ) -> float:
+        """Lower bound of a node after an attempt to enumerate it; improves the incumbent."""
+        upper = self.target()
+        clock = self.clock.within(seconds)
+        found = enumerate_clusters(
+            self.pricer, bound, upper, clock.within(10.0), most_columns, restrictions
+        )
+        if found is None:
+            return bound.value
+        if len(found) == 0:
+            return upper
+        order = np.argsort(found.reduced_costs, kind="stable")
+        few = 3000
+        if len(order) > 2 * few:  # a good partition first makes the full program smaller
+            self.try_columns(found.clusters[order[:few]], found.costs[order[:few]], clock)
+            if self.target() < upper:
+                keep = found.reduced_costs < self.target() - bound.value
+                order = np.flatnonzero(keep)
+        return self.try_columns(found.clusters[order], found.costs[order], clock, bound)
+
+    def try_columns(
+        self,
+        clusters: NDArray[np.int32],
+        costs: NDArray[np.float64],
+        clock: Clock,
+        bound: Bound | None = None,
+    ) -> float:
+        """Best partition over clusters and the incumbent; bound of it if the clusters are all."""
+        upper = self.target()
+        mine = self.incumbent()
+        pool, start = with_start(clusters, mine)
+        pool_costs = np.concatenate([costs, self.costs(pool[len(clusters) :])])
+        cuts = bound.cuts if bound is not None else None
+        chosen = choose(
+            pool,
+            pool_costs,
+            self.copies,
+            self.problem.k,
+            clock,
+            cuts,
+            self.step,
+            start,
+            self.run.seed,
+        )
+        if chosen.clusters is not None:
+            self.found(chosen.clusters)
+        if bound is None:
+            return -math.inf
+        # Whatever is cheaper than the old cutoff is made of these clusters.
+        return max(bound.value, min(upper, self.rounded(chosen.bound)))
+
+    def dive(self, restrictions: Restrictions | None = None) -> None:
+        """One dive from the current relaxation."""
+        share = float(self.run.rng.uniform(0.1, 0.3))
+        limit = self.clock.within(max(5.0, 0.1 * self.clock.remaining()))
+        clusters = dive(self.generation, limit, self.run.rng, restrictions, share)
+        if clusters is not None:
+            self.found(clusters)
+
+    def tell_rows_apart(self) -> bool:
+        """Begin again with every row its own type: pairs to branch on must be single."""
+        if self.copies.max() == 1:
+            return True
+        if self.problem.n > self.options.most_rows:
+            return False
+        self.problem = replace(self.problem, data=unmerged(self.problem.data))
+        self.types = self.problem.data.types
+        self.proof = Bound()
+        self.build()
+        self.generated = self.generate(Restrictions())
+        return True
+
+    def generate(self, restrictions: Restrictions, root: bool = True) -> Generated:
+        """Column generation that reports its bounds if it speaks of the whole problem."""
+
+        def report(bound: Bound, _: object) -> None:
+            if root:
+                self.prove(bound)
+
+        generated = self.generation.run(
+            self.clock, restrictions, cutoff=self.target(), on_bound=report
+        )
+        relaxation = generated.relaxation
+        if relaxation is not None:
+            self.run.record(
+                columns=len(self.master), cuts=len(self.master.cuts), lp=relaxation.value
+            )
+            self.run.stopping(iterations=generated.rounds)
+            x = relaxation.x
+            whole = np.abs(x - np.round(x)).max(initial=0.0) < 1e-6
+            if whole and relaxation.artificials.max(initial=0.0) < 1e-6:
+                times = np.round(x).astype(np.int64)
+                self.found(np.repeat(self.master.clusters[: len(x)], times, axis=0))
+        return generated
+
+    # Incumbent and bound
+
+    def upper(self) -> float:
+        """Cost of the best partition."""
+        return self.run.progress.objective
+
+    def target(self) -> float:
+        """What a partition must stay below to be worth looking for."""
+        upper = self.upper()
+        if self.step > 0:
+            return upper - 0.999 * self.step
+        return upper * (1 - CLOSED)
+
+    def done(self) -> bool:
+        """Whether the gap is closed or the run is to stop."""
+        return self.closed() or self.clock.over()
+
+    def closed(self) -> bool:
+        """Whether no partition below the target can exist."""
+        return self.lower >= self.target()
+
+    def rounded(self, value: float) -> float:
+        """A bound rounded up to the next possible cost."""
+        if self.step > 0 and math.isfinite(value):
+            return self.step * math.ceil(value / self.step - 1e-6)
+        return value
+
+    def prove(self, bound: Bound) -> None:
+        """Keep a bound of the whole problem, and report it."""
+        if bound.duals is not None and bound.value > self.proof.value:
+            self.proof = bound
+        self.lower = max(self.lower, self.rounded(bound.value))
+        reported = min(self.lower, self.upper())
+        self.run.proved(reported, columns=len(self.master), cuts=len(self.master.cuts))
+
+    def found(self, clusters: NDArray[np.int32]) -> None:
+        """Offer a partition."""
+        labels = labels_of(clusters, self.types)
+        if self.run.found_labels(labels):
+            rows = sorted_rows(clusters)
+            self.master.add(rows, self.costs(rows))
+
+    def incumbent(self) -> NDArray[np.int32]:
+        """The best partition as clusters of types."""
+        assert self.run.best is not None
+        assert self.run.best.labels is not None
+        clusters = clusters_of(self.run.best.labels, self.types)
+        return sorted_rows(padded(clusters, 2 * self.problem.k - 1))
+
+    def costs(self, clusters: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Costs of clusters given as rows padded by −1."""
+        return np.array([self.pricer.cost(row[row >= 0]) for row in clusters], dtype=np.float64)

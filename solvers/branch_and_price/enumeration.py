@@ -1,0 +1,127 @@
+"""The finish: list every cluster that a better partition can hold, and let a MIP choose.
+
+Let LB(u) be the bound that complete pricing proves for the duals u. By its derivation (see
+:mod:`column_generation`) a partition that holds a cluster C₀ of reduced cost r ≥ 0 costs at least
+LB(u) + r: the other clusters still add at least the same sum, whose terms are all ≤ 0. So a
+partition cheaper than ``cutoff`` holds only clusters of reduced cost < cutoff − LB(u). Reduced
+costs and LB must belong to the *same* duals and cuts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kanopy.models.linear_form import LinearForm
+from kanopy.solvers.backends.highs import HighsBackend
+from kanopy.solvers.backends.protocol import Limits
+from kanopy.solvers.branch_and_price.coefficients import coefficients, right_hand_sides
+from kanopy.solvers.branch_and_price.column_generation import Bound, Clock
+from kanopy.solvers.branch_and_price.pricing import Cuts, Priced, Pricer, Restrictions, Search
+
+SCALE = 1e4
+"""Objective value the MIP is scaled to, so that its absolute tolerance of 1e-6 is 1e-10 of it."""
+
+MIP_SAFETY = 1e-8
+"""Share of the objective by which a bound of the MIP is lowered: its LPs are solved to 1e-7."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What a MIP over some clusters says: a partition and a lower bound over those clusters."""
+
+    clusters: NDArray[np.int32] | None
+    bound: float
+    optimal: bool
+
+
+def enumerate_clusters(
+    pricer: Pricer,
+    bound: Bound,
+    cutoff: float,
+    clock: Clock,
+    most_columns: int,
+    restrictions: Restrictions | None = None,
+) -> Priced | None:
+    """Every cluster of a partition cheaper than ``cutoff``; None if there are too many."""
+    if bound.duals is None:
+        return None
+    search = Search(
+        threshold=cutoff - bound.value,
+        per_root=0,
+        most_columns=most_columns,
+        deadline=clock.deadline,
+    )
+    priced = pricer.price(bound.duals, bound.cuts, restrictions or Restrictions(), search)
+    return priced if priced.complete and len(priced) < most_columns else None
+
+
+def choose(
+    clusters: NDArray[np.int32],
+    costs: NDArray[np.float64],
+    multiplicities: NDArray[np.int64],
+    k: int,
+    clock: Clock,
+    cuts: Cuts | None = None,
+    step: float = 0.0,
+    start: NDArray[np.float64] | None = None,
+    seed: int = 0,
+) -> Chosen:
+    """Cheapest partition made of the given clusters.
+
+    ``step`` > 0 says that all costs are multiples of it, ``start`` how often each cluster is used
+    in a known partition. The cuts hold for every partition; they only speed the search up.
+    """
+    cuts = cuts or Cuts()
+    number = len(multiplicities)
+    starts, rows, values = coefficients(clusters, cuts, number)
+    shape = (number + 1 + len(cuts), len(clusters))
+    matrix = sp.csr_array(sp.csc_array((values, rows, starts), shape=shape))
+    total = float(costs @ start) if start is not None else float(costs.mean() * shape[0] / k)
+    scale = SCALE / total if total > 0 else 1.0
+    sides = multiplicities.astype(np.float64)
+    form = LinearForm(
+        cost=costs * scale,
+        constant=0.0,
+        matrix=matrix,
+        row_lower=np.concatenate([sides, np.full(1 + len(cuts), -np.inf)]),
+        row_upper=np.concatenate(
+            [sides, [multiplicities.sum() // k], right_hand_sides(cuts, multiplicities)]
+        ),
+        lower=np.zeros(len(clusters)),
+        upper=_most_uses(starts, rows, values, sides),
+        integer=np.ones(len(clusters), dtype=bool),
+    )
+    limits = Limits(
+        seconds=clock.remaining(),
+        absolute_gap=max(1e-9, 0.999 * step * scale),
+        seed=seed,
+        interrupted=clock.stopping,
+    )
+    result = HighsBackend().solve(form, limits, start)
+    chosen = None
+    if result.x is not None:
+        times = np.round(result.x).astype(np.int64)
+        chosen = np.repeat(clusters, times, axis=0)
+    if result.status == "infeasible":
+        return Chosen(None, math.inf, True)
+    proven = result.bound / scale - MIP_SAFETY * abs(result.bound / scale)
+    return Chosen(chosen, proven, result.status == "optimal")
+
+
+def _most_uses(
+    starts: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    values: NDArray[np.float64],
+    sides: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """How often a cluster fits into the table at most."""
+    typed = rows < len(sides)
+    times = np.full(len(rows), np.inf)
+    times[typed] = sides[rows[typed]] // values[typed]
+    most: NDArray[np.float64] = np.minimum.reduceat(times, starts[:-1])
+    return most

@@ -1,0 +1,263 @@
+"""The restricted master: one live HiGHS program to which columns and cuts are added in place.
+
+    min Σ_C cost(C) x_C + Σ_t artificial_t a_t
+    Σ_C (copies of t in C) x_C + a_t = count_t    for each type t
+    Σ_C x_C ≤ ⌊n/k⌋
+    Σ_C ⌊|C ∩ T|/q⌋ x_C ≤ ⌊Σ_{t∈T} count_t / q⌋   for each cut (T, q)
+
+Artificial columns keep it feasible whatever is branched on, and bound the duals while the columns
+are poor; their costs rise while they are in use. Costs are handed over in units of ``unit``, so
+that HiGHS' absolute tolerances mean the same for every table.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from kanopy.solvers.branch_and_price.coefficients import coefficients, cut_rows, right_hand_sides
+from kanopy.solvers.branch_and_price.pricing import Cuts, Duals
+
+DUAL, PRIMAL = 1, 4
+"""HiGHS' names of its simplex methods."""
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """An optimum of the restricted master: not a bound before pricing has said so."""
+
+    value: float
+    x: NDArray[np.float64]
+    artificials: NDArray[np.float64]
+    duals: Duals
+
+
+class Master:
+    """Columns, cuts and the live program over them.
+
+    Parameters
+    ----------
+    multiplicities
+        Right-hand sides of the partitioning rows.
+    k
+        Least cluster size.
+    artificials
+        First cost of each type's artificial column.
+    unit
+        Costs are divided by this inside HiGHS.
+    """
+
+    def __init__(
+        self,
+        multiplicities: NDArray[np.int64],
+        k: int,
+        artificials: NDArray[np.float64],
+        unit: float,
+    ) -> None:
+        self.multiplicities = multiplicities
+        self.k = k
+        self.unit = unit
+        self.most_clusters = int(multiplicities.sum()) // k
+        self.artificial_costs = artificials.copy()
+        self.cuts = Cuts()
+        self.clusters = np.empty((0, 2 * k - 1), dtype=np.int32)
+        self.costs = np.empty(0)
+        self.upper = np.empty(0)
+        self._known: set[bytes] = set()
+        self._method = PRIMAL
+        self._highs = _program(multiplicities, self.most_clusters, artificials / unit)
+
+    @property
+    def types(self) -> int:
+        """Number of partitioning rows, and of artificial columns before the clusters' ones."""
+        return len(self.multiplicities)
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    def add(self, clusters: NDArray[np.int32], costs: NDArray[np.float64]) -> int:
+        """Add the clusters that are new; how many were."""
+        clusters = sorted_rows(clusters)
+        fresh = []
+        for i, row in enumerate(clusters):
+            key = row.tobytes()
+            if key not in self._known:
+                self._known.add(key)
+                fresh.append(i)
+        if not fresh:
+            return 0
+        clusters, costs = clusters[fresh], costs[fresh]
+        starts, rows, values = coefficients(clusters, self.cuts, self.types)
+        number = len(clusters)
+        self._highs.addCols(
+            number,
+            costs / self.unit,
+            np.zeros(number),
+            np.full(number, highspy.kHighsInf),
+            len(rows),
+            starts[:-1],
+            rows,
+            values,
+        )
+        self.clusters = np.concatenate([self.clusters, clusters])
+        self.costs = np.concatenate([self.costs, costs])
+        self.upper = np.concatenate([self.upper, np.full(number, np.inf)])
+        self._method = PRIMAL
+        return number
+
+    def add_cuts(self, cuts: Cuts) -> None:
+        """Append cuts; the columns at hand get their coefficients."""
+        sides = right_hand_sides(cuts, self.multiplicities)
+        for (inside, values), side in zip(cut_rows(self.clusters, cuts), sides, strict=True):
+            rows = (inside + self.types).astype(np.int32)
+            self._highs.addRow(-highspy.kHighsInf, side, len(rows), rows, values)
+        self.cuts = Cuts(
+            np.concatenate([self.cuts.starts, self.cuts.starts[-1] + cuts.starts[1:]]),
+            np.concatenate([self.cuts.members, cuts.members]),
+            np.concatenate([self.cuts.divisors, cuts.divisors]),
+        )
+        self._method = DUAL
+
+    def drop_cuts(self, dropped: NDArray[np.bool_]) -> None:
+        """Take cuts out of the program again."""
+        gone = np.flatnonzero(dropped)
+        if len(gone) == 0:
+            return
+        basis = self._highs.getBasis()
+        row_status = list(basis.row_status)
+        rows = (gone + self.types + 1).astype(np.int32)
+        self._highs.deleteRows(len(rows), rows)
+        if basis.valid:
+            left = set(rows.tolist())
+            basis.row_status = [s for i, s in enumerate(row_status) if i not in left]
+            self._highs.setBasis(basis)
+        kept = np.flatnonzero(~dropped)
+        pieces = [self.cuts.members[self.cuts.starts[c] : self.cuts.starts[c + 1]] for c in kept]
+        lengths = [len(piece) for piece in pieces]
+        self.cuts = Cuts(
+            np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+            np.concatenate([*pieces, np.empty(0, dtype=np.int64)]),
+            self.cuts.divisors[kept],
+        )
+        self._method = DUAL
+
+    def bound_columns(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
+        """Set the bounds of all clusters' columns: branching forbids, diving fixes."""
+        indices = np.arange(self.types, self.types + len(self), dtype=np.int32)
+        limits = np.where(np.isinf(upper), highspy.kHighsInf, upper)
+        self._highs.changeColsBounds(len(indices), indices, lower, limits)
+        self.upper = upper.copy()
+        self._method = DUAL
+
+    def raise_artificials(self, which: NDArray[np.intp], factor: float = 2.0) -> None:
+        """Make some artificial columns more expensive."""
+        self.artificial_costs[which] *= factor
+        costs = self.artificial_costs[which] / self.unit
+        self._highs.changeColsCost(len(which), which.astype(np.int32), costs)
+        self._method = PRIMAL
+
+    def solve(self, seconds: float = math.inf, iterations: int = 0) -> Relaxation | None:
+        """Solve the relaxation from where the last one ended; None if the limit strikes.
+
+        With ``iterations`` the dual simplex stops after so many; its value is then that of a dual
+        feasible point and thus at most that of the restricted master.
+        """
+        highs = self._highs
+        limit = min(seconds + highs.getRunTime(), highspy.kHighsInf)
+        highs.setOptionValue("time_limit", limit)
+        highs.setOptionValue("simplex_strategy", self._method)
+        for attempt in range(2):
+            highs.run()
+            status = highs.getModelStatus()
+            if status == highspy.HighsModelStatus.kOptimal:
+                return self._relaxation()
+            if status == highspy.HighsModelStatus.kTimeLimit:
+                return None
+            if attempt == 0:  # HiGHS may answer kUnknown on a warm start: begin anew
+                highs.clearSolver()
+                highs.setOptionValue("simplex_strategy", DUAL)
+                highs.setOptionValue("time_limit", min(seconds, highspy.kHighsInf))
+        return None
+
+    def probe(self, iterations: int) -> float:
+        """Objective after so many dual simplex iterations from the current basis."""
+        highs = self._highs
+        highs.setOptionValue("simplex_strategy", DUAL)
+        highs.setOptionValue("simplex_iteration_limit", iterations)
+        highs.setOptionValue("time_limit", highspy.kHighsInf)
+        highs.run()
+        highs.setOptionValue("simplex_iteration_limit", 2**31 - 1)
+        return float(highs.getInfo().objective_function_value) * self.unit
+
+    def basis(self) -> object:
+        """The current basis, for :meth:`restore`."""
+        return self._highs.getBasis()
+
+    def restore(self, basis: object) -> None:
+        """Go back to a basis taken from the same rows and columns."""
+        self._highs.setBasis(basis)
+
+    def purge(self, keep: NDArray[np.bool_]) -> None:
+        """Delete the other columns."""
+        gone = (np.flatnonzero(~keep) + self.types).astype(np.int32)
+        if len(gone) == 0:
+            return
+        basis = self._highs.getBasis()
+        left = np.concatenate([np.ones(self.types, dtype=bool), keep])
+        statuses = [s for s, stays in zip(basis.col_status, left, strict=True) if stays]
+        self._highs.deleteCols(len(gone), gone)
+        if basis.valid:
+            basis.col_status = statuses
+            self._highs.setBasis(basis)
+        for row in self.clusters[~keep]:
+            self._known.discard(row.tobytes())
+        self.clusters, self.costs = self.clusters[keep], self.costs[keep]
+        self.upper = self.upper[keep]
+
+    def _relaxation(self) -> Relaxation:
+        solution = self._highs.getSolution()
+        values = np.asarray(solution.col_value)
+        duals = np.asarray(solution.row_dual) * self.unit
+        types = self.types
+        return Relaxation(
+            float(self._highs.getInfo().objective_function_value) * self.unit,
+            values[types:],
+            values[:types],
+            Duals(duals[:types], min(0.0, duals[types]), np.minimum(0.0, duals[types + 1 :])),
+        )
+
+
+def sorted_rows(clusters: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Each row's types ascending, the padding −1 last: equal multisets become equal rows."""
+    last = np.iinfo(np.int32).max
+    ordered = np.sort(np.where(clusters < 0, last, clusters), axis=1)
+    return np.where(ordered == last, -1, ordered).astype(np.int32)
+
+
+def _program(
+    multiplicities: NDArray[np.int64], most_clusters: int, artificials: NDArray[np.float64]
+) -> highspy.Highs:
+    highs = highspy.Highs()
+    for option, value in {"output_flag": False, "threads": 1, "presolve": "off"}.items():
+        highs.setOptionValue(option, value)
+    number = len(multiplicities)
+    sides = multiplicities.astype(np.float64)
+    none = np.empty(0, dtype=np.int32)
+    highs.addRows(number, sides, sides, 0, none, none, np.empty(0))
+    highs.addRow(-highspy.kHighsInf, float(most_clusters), 0, none, np.empty(0))
+    indices = np.arange(number, dtype=np.int32)
+    highs.addCols(
+        number,
+        artificials,
+        np.zeros(number),
+        np.full(number, highspy.kHighsInf),
+        number,
+        indices,
+        indices,
+        np.ones(number),
+    )
+    return highs

@@ -1,0 +1,99 @@
+"""The method ``branch-and-price``: a start, the engine, and the report."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kanopy.instances.microdata import Microdata
+from kanopy.solvers.backends.highs import HighsBackend
+from kanopy.solvers.branch_and_price.engine import Engine, Options
+from kanopy.solvers.branch_and_price.pricing import Pricer, Search
+from kanopy.solvers.branch_and_price.start import split_large
+from kanopy.solvers.problem import Outcome, Problem
+from kanopy.solvers.registry import all_methods, register
+from kanopy.solvers.run import Run
+from kanopy.solvers.stop import First, MaxRuntime
+
+PRICERS = {"sse": "SsePricer", "hamming": "HammingPricer", "range": "RangePricer"}
+"""The pricer class of each cost, in the module ``pricer_<cost>``."""
+
+QUICK = {
+    "sse": Search(most_nodes=200, most_candidates=12, per_root=3),
+    "hamming": Search(most_nodes=3000, per_root=30),
+    "range": Search(most_nodes=1000, most_candidates=20, per_root=5),
+}
+"""The truncated search of each cost, used while it still finds columns."""
+
+
+@register(
+    "branch-and-price",
+    costs=("sse", "hamming", "range"),
+    kinds=("numeric", "nominal", "mixed"),
+    exact=True,
+    bound=True,
+    paper="002, 000; kanopy",
+    summary="set partitioning by column generation, subset-row cuts, enumeration and branching",
+    options=Options,
+)
+def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
+    """Prove an optimum, or a bound by the time the run stops."""
+    solver = HighsBackend().version()
+    if problem.n < 2 * problem.k:  # any split would leave fewer than k rows
+        labels = np.zeros(problem.n, dtype=np.int64)
+        run.found_labels(labels)
+        run.proved(problem.partition_cost(labels))
+        return Outcome(labels=labels, bound=run.progress.bound, solver=solver)
+    _start(problem, run)
+    run.proved(0.0)
+    if run.progress.objective > 0:
+        Engine(
+            problem,
+            run,
+            options,
+            pricer_of(problem.cost),
+            QUICK[problem.cost],
+            cost_step(problem),
+        ).solve()
+    assert run.best is not None
+    return Outcome(labels=run.best.labels, bound=run.progress.bound, solver=solver)
+
+
+def pricer_of(cost: str) -> Callable[[Microdata, int], Pricer]:
+    """The pricer class of a cost."""
+    module = importlib.import_module(f"kanopy.solvers.branch_and_price.pricer_{cost}")
+    pricer: Callable[[Microdata, int], Pricer] = getattr(module, PRICERS[cost])
+    return pricer
+
+
+def cost_step(problem: Problem) -> float:
+    """A number that divides every partition's cost, 0 if there is none: whole weights have one."""
+    weights = problem.data.nominal_weights
+    if problem.cost != "hamming" or not np.all(weights == np.round(weights)):
+        return 0.0
+    whole = weights[weights > 0].astype(np.int64).tolist()
+    return float(math.gcd(*whole)) if whole else 0.0
+
+
+def _start(problem: Problem, run: Run) -> None:
+    """A first partition: the one given, or by a short local search."""
+    labels = _heuristic(problem, run) if run.initial is None else run.initial
+    run.found_labels(labels)
+    run.found_labels(split_large(labels, problem.k))
+
+
+def _heuristic(problem: Problem, run: Run) -> NDArray[np.int64]:
+    methods = all_methods()
+    fitting = [name for name in ("ils", "mdav", "random") if name in methods]
+    name = next(n for n in fitting if problem.cost in methods[n].costs)
+    budget = min(2.0, 0.1 * run.remaining())
+    part = Run(problem, First(run.stop, MaxRuntime(budget)), run.seed)
+    outcome = methods[name].run(problem, part, methods[name].parse({}))
+    part.found(outcome, problem.objective(outcome))
+    assert part.best is not None
+    assert part.best.labels is not None
+    return part.best.labels

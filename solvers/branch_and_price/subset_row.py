@@ -1,0 +1,294 @@
+"""Subset-row cuts Σ_C ⌊|C ∩ T|/q⌋ x_C ≤ ⌊Σ_{t∈T} count_t / q⌋ that a fractional point violates.
+
+Each is the sum of the rows of T, divided by q and rounded down on both sides, which whole x allow;
+|·| counts copies. Sets T grow greedily from pairs of types that share fractional clusters and are
+improved by swaps of one type for another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from kanopy.solvers.branch_and_price.pricing import Cuts
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+SINGLE = ((3, 2), (5, 2), (5, 3))
+"""(|T|, q) worth trying where all types are single."""
+
+COPIES = ((1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (4, 3), (5, 3), (5, 4))
+"""(|T|, q) worth trying where types have copies."""
+
+
+def separate(
+    clusters: NDArray[np.int32],
+    x: Floats,
+    multiplicities: Ints,
+    most: int,
+    most_per_type: int = 5,
+    violation: float = 0.02,
+) -> Cuts:
+    """The most violated cuts found, at most ``most`` and ``most_per_type`` on any type.
+
+    >>> clusters = np.array([[0, 1], [1, 2], [0, 2]], dtype=np.int32)
+    >>> cuts = separate(clusters, np.full(3, 0.5), np.ones(3, dtype=np.int64), 10)
+    >>> cuts.members.tolist(), cuts.divisors.tolist()
+    ([0, 1, 2], [2])
+    """
+    part = np.flatnonzero(x > 1e-6)
+    rows, values = clusters[part].astype(np.int64), x[part]
+    number = len(multiplicities)
+    fractional = np.abs(values - np.round(values)) > 1e-6
+    touched = np.unique(rows[fractional])
+    touched = touched[touched >= 0]
+    if len(touched) == 0:
+        return Cuts()
+    starts, columns, times = _by_type(rows, number)
+    kinds = SINGLE if multiplicities.max() == 1 else COPIES
+    found: dict[tuple[tuple[int, ...], int], float] = {}
+    for size, divisor in kinds:
+        sets, broken = _search(
+            rows, values, starts, columns, times, multiplicities, touched, size, divisor, violation
+        )
+        for members, by in zip(sets.tolist(), broken.tolist(), strict=True):
+            found[tuple(sorted(members)), divisor] = by
+    chosen: list[tuple[tuple[int, ...], int]] = []
+    load = np.zeros(number, dtype=np.int64)
+    for (members_of, q), _ in sorted(found.items(), key=lambda item: (-item[1], item[0])):
+        if load[list(members_of)].max() < most_per_type:
+            chosen.append((members_of, q))
+            load[list(members_of)] += 1
+            if len(chosen) == most:
+                break
+    lengths = [len(members_of) for members_of, _ in chosen]
+    return Cuts(
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        np.array([t for members_of, _ in chosen for t in members_of], dtype=np.int64),
+        np.array([q for _, q in chosen], dtype=np.int64),
+    )
+
+
+def _by_type(rows: Ints, number: int) -> tuple[Ints, Ints, Ints]:
+    """The columns that hold each type, and how often."""
+    column = np.repeat(np.arange(len(rows)), rows.shape[1])
+    types = rows.ravel()
+    inside = types >= 0
+    pairs, times = np.unique(
+        np.column_stack([types[inside], column[inside]]), axis=0, return_counts=True
+    )
+    starts = np.searchsorted(pairs[:, 0], np.arange(number + 1)).astype(np.int64)
+    return starts, pairs[:, 1].astype(np.int64), times.astype(np.int64)
+
+
+@njit(cache=True)
+def _gain(
+    t: int, x: Floats, starts: Ints, columns: Ints, times: Ints, held: Ints, q: int, soft: float
+) -> float:
+    """What adding type t to T adds to Σ x ⌊|C∩T|/q⌋, and a little for coming nearer to it."""
+    gain = 0.0
+    for e in range(starts[t], starts[t + 1]):
+        c = columns[e]
+        before, after = held[c], held[c] + times[e]
+        gain += x[c] * (after // q - before // q)
+        gain += x[c] * soft * (after % q - before % q) / q
+    return gain
+
+
+@njit(cache=True)
+def _put(t: int, sign: int, starts: Ints, columns: Ints, times: Ints, held: Ints) -> None:
+    for e in range(starts[t], starts[t + 1]):
+        held[columns[e]] += sign * times[e]
+
+
+@njit(cache=True)
+def _best_addition(
+    chosen: Ints,
+    size: int,
+    total: int,
+    rows: Ints,
+    x: Floats,
+    starts: Ints,
+    columns: Ints,
+    times: Ints,
+    copies: Ints,
+    held: Ints,
+    q: int,
+    soft: float,
+    mark: Ints,
+    stamp: int,
+) -> tuple[int, float]:
+    """The type, among those that share a column with T, that violates most when added."""
+    best, best_value = -1, -np.inf
+    for i in range(size):
+        mark[chosen[i]] = stamp
+    for i in range(size):
+        t = chosen[i]
+        for e in range(starts[t], starts[t + 1]):
+            row = rows[columns[e]]
+            for j in range(len(row)):
+                s = row[j]
+                if s < 0 or mark[s] == stamp:
+                    continue
+                mark[s] = stamp
+                value = _gain(s, x, starts, columns, times, held, q, soft)
+                value -= (total + copies[s]) // q - total // q
+                if value > best_value + 1e-12:
+                    best, best_value = s, value
+    return best, best_value
+
+
+@njit(cache=True)
+def _search(
+    rows: Ints,
+    x: Floats,
+    starts: Ints,
+    columns: Ints,
+    times: Ints,
+    copies: Ints,
+    touched: Ints,
+    size: int,
+    q: int,
+    violation: float,
+) -> tuple[Ints, Floats]:
+    """Grow and improve sets of ``size`` types from every pair that shares a fractional column."""
+    number = len(copies)
+    held = np.zeros(len(x), dtype=np.int64)
+    mark = np.full(number, -1, dtype=np.int64)
+    stamp = 0
+    chosen = np.empty(size, dtype=np.int64)
+    found = 0
+    sets = np.empty((64, size), dtype=np.int64)
+    broken = np.empty(64)
+    partner = np.full(number, -1, dtype=np.int64)
+    for first in touched:
+        for e in range(starts[first], starts[first + 1]):
+            if size == 1:
+                break
+            row = rows[columns[e]]
+            for j in range(len(row)):
+                if row[j] > first:
+                    partner[row[j]] = first
+        listed = 0
+        for e in range(starts[first], starts[first + 1] + 1):
+            if size == 1:
+                if listed:
+                    break
+                width = 1
+            elif e == starts[first + 1]:
+                break
+            else:
+                width = rows.shape[1]
+            for j in range(width):
+                if size > 1:
+                    second = rows[columns[e], j]
+                    if second < 0 or partner[second] != first:
+                        continue
+                    partner[second] = -1
+                listed += 1
+                chosen[0] = first
+                _put(first, 1, starts, columns, times, held)
+                total = copies[first]
+                filled = 1
+                if size > 1:
+                    chosen[1] = second
+                    _put(second, 1, starts, columns, times, held)
+                    total += copies[second]
+                    filled = 2
+                while filled < size:
+                    stamp += 1
+                    s, _ = _best_addition(
+                        chosen,
+                        filled,
+                        total,
+                        rows,
+                        x,
+                        starts,
+                        columns,
+                        times,
+                        copies,
+                        held,
+                        q,
+                        0.3,
+                        mark,
+                        stamp,
+                    )
+                    if s < 0:
+                        break
+                    chosen[filled] = s
+                    filled += 1
+                    total += copies[s]
+                    _put(s, 1, starts, columns, times, held)
+                value = -float(total // q)
+                value += _held_value(chosen, filled, x, starts, columns, held, q)
+                improved = filled == size and size > 1
+                while improved:
+                    improved = False
+                    for i in range(size):
+                        out = chosen[i]
+                        _put(out, -1, starts, columns, times, held)
+                        without = total - copies[out]
+                        lost = _gain(out, x, starts, columns, times, held, q, 0.0)
+                        lost -= total // q - without // q
+                        chosen[i], chosen[size - 1] = chosen[size - 1], out
+                        stamp += 1
+                        s, gained = _best_addition(
+                            chosen,
+                            size - 1,
+                            without,
+                            rows,
+                            x,
+                            starts,
+                            columns,
+                            times,
+                            copies,
+                            held,
+                            q,
+                            0.0,
+                            mark,
+                            stamp,
+                        )
+                        if s >= 0 and gained > lost + 1e-9:
+                            chosen[size - 1] = s
+                            total = without + copies[s]
+                            value += gained - lost
+                            improved = True
+                        else:
+                            total = without + copies[out]
+                        _put(chosen[size - 1], 1, starts, columns, times, held)
+                if filled == size and value > violation:
+                    if found == len(sets):
+                        wider = np.empty((2 * found, size), dtype=np.int64)
+                        wider[:found] = sets
+                        sets = wider
+                        more = np.empty(2 * found)
+                        more[:found] = broken
+                        broken = more
+                    sets[found] = chosen
+                    broken[found] = value
+                    found += 1
+                for i in range(filled):
+                    _put(chosen[i], -1, starts, columns, times, held)
+    return sets[:found], broken[:found]
+
+
+@njit(cache=True)
+def _held_value(
+    chosen: Ints, size: int, x: Floats, starts: Ints, columns: Ints, held: Ints, q: int
+) -> float:
+    """Σ x ⌊|C∩T|/q⌋ over the columns that meet T."""
+    total = 0.0
+    for i in range(size):
+        for e in range(starts[chosen[i]], starts[chosen[i] + 1]):
+            c = columns[e]
+            # A column is counted at the first member of T that it holds.
+            first = True
+            for h in range(i):
+                for f in range(starts[chosen[h]], starts[chosen[h] + 1]):
+                    if columns[f] == c:
+                        first = False
+            if first:
+                total += x[c] * (held[c] // q)
+    return total
