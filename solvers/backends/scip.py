@@ -92,12 +92,14 @@ class _Search:
         return str(model.getStatus())
 
     def note_bound(self) -> None:
+        if self.model is None:
+            return  # stopped before it began
         bound = self.model.getDualbound()
         if abs(bound) < _INFINITY:
             self.watch.prove(bound)
 
     def note_best(self) -> None:
-        if self.model.getNSols():
+        if self.model is not None and self.model.getNSols():
             best = self.model.getBestSol()
             values = (self.model.getSolVal(best, variable) for variable in self.variables)
             self.watch.offer(np.fromiter(values, np.float64, len(self.variables)))
@@ -148,6 +150,8 @@ class _Search:
         for row, (low, high) in enumerate(
             zip(self.form.row_lower.tolist(), self.form.row_upper.tolist(), strict=True)
         ):
+            if self.watch.stopping():
+                return  # nobody will solve it
             terms = slice(matrix.indptr[row], matrix.indptr[row + 1])
             pairs = zip(matrix.data[terms].tolist(), matrix.indices[terms].tolist(), strict=True)
             body = self.scip.quicksum(factor * variables[column] for factor, column in pairs)

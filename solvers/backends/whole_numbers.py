@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -129,10 +130,12 @@ def _scaled(values: NDArray[np.float64]) -> tuple[int | None, NDArray[np.int64]]
     """Least common denominator and the values multiplied by it; None if there is none."""
     if np.all(values == np.round(values)) and np.all(np.abs(values) < LARGEST):
         return 1, values.astype(np.int64)
-    fractions = [_fraction(value) for value in values.tolist()]
-    if any(fraction is None for fraction in fractions):
-        return None, np.zeros(0, dtype=np.int64)
-    known = [fraction for fraction in fractions if fraction is not None]
+    known: list[Fraction] = []
+    for value in values.tolist():
+        fraction = _fraction(value)
+        if fraction is None:
+            return None, np.zeros(0, dtype=np.int64)
+        known.append(fraction)
     scale = math.lcm(*(fraction.denominator for fraction in known))
     numbers = [int(fraction * scale) for fraction in known]
     if max(map(abs, numbers)) >= LARGEST:
@@ -161,6 +164,10 @@ def _size(numbers: NDArray[np.int64] | NDArray[np.float64], reach: NDArray[np.fl
 def _sides(low: float, high: float, scale: int, size: float) -> tuple[int, int]:
     """A row's sides in the row's new scale, cut to just beyond ±``size``, what the row reaches."""
     beyond = int(size) + 1
-    least = -beyond if math.isinf(low) else math.ceil((Fraction(low) - _SLACK) * scale)
-    most = beyond if math.isinf(high) else math.floor((Fraction(high) + _SLACK) * scale)
-    return min(max(least, -beyond), beyond), min(max(most, -beyond), beyond)
+
+    def cut(side: float, slack: Fraction, rounded: Callable[[Fraction], int]) -> int:
+        if math.isinf(side):
+            return int(math.copysign(beyond, side))
+        return min(max(rounded((Fraction(side) + slack) * scale), -beyond), beyond)
+
+    return cut(low, -_SLACK, math.ceil), cut(high, _SLACK, math.floor)
