@@ -2,7 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from oracles import random_instance
+from oracles import random_frame
 
 import kanopy as kn
 from kanopy.instances.errors import KanopyError
@@ -14,13 +14,20 @@ from kanopy.solvers.costs import frequency_cost
 from kanopy.solvers.problem import Outcome, released_counts
 
 
+def nominal(rng, n):
+    """Three columns, the last almost a function of the second: many cells count the same rows."""
+    frame = random_frame(rng, n)[["sex", "job"]]
+    frame["shift"] = np.where(rng.random(n) < 0.2, "late", frame["job"].map({"a": "early"}))
+    return kn.Microdata.from_frame(frame.fillna("late"))
+
+
 def instance(seed):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 4))
     clusters = int(rng.integers(2, 5))
     labels = np.repeat(np.arange(clusters), rng.integers(k, 2 * k, clusters))
     rng.shuffle(labels)
-    return random_instance(rng, "hamming", len(labels)), k, labels, 1 + seed % 2
+    return nominal(rng, len(labels)), k, labels, 1 + seed % 2
 
 
 def choices(labels):

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from oracles import random_instance
+from oracles import random_frame
 
 import kanopy as kn
 from kanopy.instances.errors import KanopyError
@@ -15,10 +15,17 @@ from kanopy.solvers.backends.scip import ScipBackend
 from kanopy.solvers.costs import frequency_cost
 
 
+def nominal(rng, n):
+    """Three columns, the last almost a function of the second: many cells count the same rows."""
+    frame = random_frame(rng, n)[["sex", "job"]]
+    frame["shift"] = np.where(rng.random(n) < 0.2, "late", frame["job"].map({"a": "early"}))
+    return kn.Microdata.from_frame(frame.fillna("late"))
+
+
 def instance(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, 11))
-    data = random_instance(rng, "hamming", n)
+    data = nominal(rng, n)
     k = int(rng.integers(2, 4))
     weight = (None, 0.0, 0.7)[seed % 3]
     total = None if seed % 5 else int(rng.integers(k, n + 3))
