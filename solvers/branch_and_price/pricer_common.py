@@ -40,7 +40,7 @@ BUDGET = 20_000_000
 _ROOM = 1 << 15
 
 # Of Walk.counters
-DEPTH, NODES, ALL_NODES, WRITTEN, KEPT, LIMITED = 0, 1, 2, 3, 4, 5
+DEPTH, NODES, ALL_NODES, WRITTEN, KEPT, LIMITED, ROOT, SIZE = range(8)
 
 
 class Items(NamedTuple):
@@ -214,7 +214,7 @@ def make_walk(items: Items, rules: Rules, search: Search) -> Walk:
         written=np.full((room, rules.largest), -1, dtype=np.int32),
         roots=np.full(number, np.inf),
         limit=np.array([rules.threshold]),
-        counters=np.zeros(6, dtype=np.int64),
+        counters=np.zeros(8, dtype=np.int64),
     )
 
 
