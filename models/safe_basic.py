@@ -29,7 +29,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
-from kanopy.instances.frequency import FrequencyProblem
+from kanopy.instances.frequency import FrequencyProblem, allowed_extra_error
 from kanopy.instances.microdata import Microdata
 from kanopy.models.counts import (
     Control,
@@ -43,18 +43,7 @@ from kanopy.models.counts import (
 )
 from kanopy.models.factory import register
 
-__all__ = ["allowed_extra_error", "load_counts", "read_counts", "safe_basic"]
-
-_STEPS = np.array([10, 20, 50, 100, 200, 1_000, 10_000, 100_000, 1_000_000])
-
-
-def allowed_extra_error(values: ArrayLike) -> NDArray[np.float64]:
-    """Extra error g_t of cells by their original values (000, Appendix A).
-
-    >>> allowed_extra_error([9, 10, 49, 200, 1_000_000]).tolist()
-    [0.0, 1.0, 2.0, 5.0, 9.0]
-    """
-    return np.searchsorted(_STEPS, np.asarray(values), side="right").astype(np.float64)
+__all__ = ["load_counts", "read_counts", "safe_basic"]
 
 
 @register("safe-basic", kinds=("nominal",), frequency=True)
@@ -90,7 +79,7 @@ def safe_problem(
     """The problem with Appendix A's tolerances unless others are given."""
     if isinstance(data, Microdata) and tolerance is None:
         control = control_tables(data, control)
-        tolerance = allowed_extra_error(control.values(data.counts))
+        tolerance = allowed_extra_error(control.values(data.counts)).astype(np.float64)
     return frequency_problem(data, k, control, tolerance, total)
 
 

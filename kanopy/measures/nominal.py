@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kanopy.instances.errors import KanopyError
+from kanopy.instances.frequency import allowed_extra_error as extra_error
 from kanopy.instances.merge import merge_rows
 from kanopy.measures import checks
 from kanopy.measures.checks import Table, Weights
-
-_EXTRA_ERROR_STEPS = np.array([10, 20, 50, 100, 200, 1_000, 10_000, 100_000, 1_000_000])
 
 
 def hamming_pair_sum(
@@ -139,14 +138,10 @@ def maximum_error(values: ArrayLike, original: ArrayLike, tolerance: ArrayLike =
 def allowed_extra_error(original_cell_values: ArrayLike) -> NDArray[np.int64]:
     """Extra error g_t that SAFE allows a cell, by its original value (000, Appendix A).
 
-    0 below 10, then 1 from 10, 2 from 20, 3 from 50, 4 from 100, 5 from 200, 6 from 1 000, 7 from
-    10 000, 8 from 100 000 and 9 from 1 000 000.
-
     >>> allowed_extra_error([9, 10, 49, 200, 1_000_000]).tolist()
     [0, 1, 2, 5, 9]
     """
-    before = _frequencies(original_cell_values, "original_cell_values")
-    return np.searchsorted(_EXTRA_ERROR_STEPS, before, side="right").astype(np.int64)
+    return extra_error(_frequencies(original_cell_values, "original_cell_values"))
 
 
 def _cells(
