@@ -226,3 +226,9 @@ def test_import_is_light():
             assert getattr(kanopy, name) is not None
     """)
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_auto_proves_small_problems():
+    data = kn.generate("synthetic", n=60, p=0.5, k=3, seed=2)
+    s = kn.solve(data, 3)
+    assert (s.method, s.status) == ("branch-and-price", "optimal")
