@@ -105,14 +105,13 @@ class ColumnGeneration:
         self.quick = quick
         self.rounds = 0
         self.closed: NDArray[np.bool_] | None = None
-        """Types that no new column may hold, while a dive has used them up."""
+        """Types that no new column may hold, while a dive has used them up; no bound then."""
 
     def run(
         self,
         clock: Clock,
         restrictions: Restrictions | None = None,
         cutoff: float = math.inf,
-        exact: bool = True,
         on_bound: Callable[[Bound, Relaxation], None] = lambda bound, relaxation: None,
         most_rounds: int = 10_000,
     ) -> Generated:
@@ -126,8 +125,6 @@ class ColumnGeneration:
             Branching decisions; columns that break them must be bounded to 0 already.
         cutoff
             End once the bound reaches this.
-        exact
-            False leaves out complete pricing: faster, and nothing is proven.
         on_bound
             Called with every better bound.
         """
@@ -136,7 +133,6 @@ class ColumnGeneration:
         tolerance = 1e-9 * master.unit
         best = Bound()
         relaxation: Relaxation | None = None
-        truncated = True
         for rounds in range(1, most_rounds + 1):
             solved = master.solve(clock.remaining())
             if solved is None or clock.over():
@@ -144,37 +140,27 @@ class ColumnGeneration:
             relaxation = solved
             self.rounds += 1
             duals = relaxation.duals if self.closed is None else self._without_closed(relaxation)
-            if truncated:
-                search = replace(self.quick, threshold=-tolerance, deadline=clock.deadline)
-                priced = pricer.price(duals, master.cuts, limits, search)
-                added = self._add(priced)
-                if added > 0.01 * master.types and not priced.complete:
+            search = replace(self.quick, threshold=-tolerance, deadline=clock.deadline)
+            priced = pricer.price(duals, master.cuts, limits, search)
+            added = self._add(priced)
+            if not priced.complete:
+                if added > 0.01 * master.types:
                     continue
-                if not exact and not priced.complete:
-                    if added == 0 and not self._raise_artificials(relaxation):
-                        return Generated(relaxation, best, False, rounds)
-                    continue
-            else:
-                added = 0
-            if not truncated or not priced.complete:
                 search = Search(threshold=-tolerance, per_root=3, deadline=clock.deadline)
                 priced = pricer.price(duals, master.cuts, limits, search)
                 added += self._add(priced)
             if not priced.complete:
                 return Generated(relaxation, best, False, rounds)
-            value = lagrangian_bound(pricer, duals, master.cuts, priced)
-            if value > best.value:
-                best = Bound(value, duals, master.cuts)
-                on_bound(best, relaxation)
-            if best.value >= cutoff:
-                return Generated(relaxation, best, False, rounds)
+            if self.closed is None:
+                value = lagrangian_bound(pricer, duals, master.cuts, priced)
+                if value > best.value:
+                    best = Bound(value, duals, master.cuts)
+                    on_bound(best, relaxation)
+                if best.value >= cutoff:
+                    return Generated(relaxation, best, False, rounds)
             if added == 0:
                 if self._raise_artificials(relaxation):
                     continue
-                return Generated(relaxation, best, True, rounds)
-            if relaxation.value - value <= 1e-9 * abs(relaxation.value) and not np.any(
-                relaxation.artificials > 1e-9
-            ):
                 return Generated(relaxation, best, True, rounds)
         return Generated(relaxation, best, False, most_rounds)
 

@@ -17,7 +17,8 @@ from kanopy.solvers.branch_and_price.pricing import Restrictions
 
 SURE = 0.98
 LIKELY = 0.6
-LAST_ROWS = 150
+LAST_CLUSTERS = 40
+"""Clusters' worth of rows that are left to a MIP."""
 
 
 def dive(
@@ -26,7 +27,6 @@ def dive(
     rng: np.random.Generator,
     restrictions: Restrictions | None = None,
     share: float = 0.2,
-    last_rows: int = LAST_ROWS,
 ) -> NDArray[np.int32] | None:
     """Clusters of a partition found by one dive, or None; the master is left as it was."""
     master = generation.master
@@ -38,10 +38,12 @@ def dive(
             left = master.multiplicities - used
             if left.sum() == 0:
                 return np.repeat(master.clusters, fixed.astype(np.int64), axis=0)
-            if left.sum() <= last_rows:
-                return _finish(generation, fixed, left, before, clock)
+            if left.sum() <= LAST_CLUSTERS * master.k:
+                finished = _finish(generation, fixed, left, before, clock)
+                if finished is not None:
+                    return finished
             generation.closed = left == 0
-            generated = generation.run(clock, restrictions, exact=False, most_rounds=40)
+            generated = generation.run(clock, restrictions, most_rounds=40)
             fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
             before = np.append(before, np.full(len(master) - len(before), np.inf))
             relaxation = generated.relaxation
@@ -51,7 +53,7 @@ def dive(
             x[: len(relaxation.x)] = relaxation.x
             more = _choose_columns(master.clusters, x - fixed, left, master.k, share, rng)
             if not more.any():
-                return _finish(generation, fixed, left, before, clock)
+                return None
             fixed = fixed + more
             master.bound_columns(fixed, np.maximum(before, fixed))
         return None
@@ -120,7 +122,7 @@ def _finish(
     renumbered = np.cumsum(open_types) - 1
     clusters = master.clusters[fitting]
     residual = np.where(clusters >= 0, renumbered[clusters], -1).astype(np.int32)
-    chosen = choose(residual, master.costs[fitting], left[open_types], master.k, clock.within(5.0))
+    chosen = choose(residual, master.costs[fitting], left[open_types], master.k, clock.within(2.0))
     if chosen.clusters is None:
         return None
     types = np.flatnonzero(open_types).astype(np.int32)

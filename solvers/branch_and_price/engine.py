@@ -23,7 +23,7 @@ from kanopy.solvers.branch_and_price.column_generation import (
     Generated,
 )
 from kanopy.solvers.branch_and_price.diving import dive
-from kanopy.solvers.branch_and_price.enumeration import choose, enumerate_clusters
+from kanopy.solvers.branch_and_price.enumeration import Listed, choose, list_clusters
 from kanopy.solvers.branch_and_price.master import Master, sorted_rows
 from kanopy.solvers.branch_and_price.pricing import Pricer, Restrictions, Search
 from kanopy.solvers.branch_and_price.start import (
@@ -41,6 +41,9 @@ from kanopy.solvers.run import Run
 
 CLOSED = 5e-8
 """Relative gap at which a problem counts as solved: some times what bounds are lowered by."""
+
+FEW_COLUMNS = 2500
+"""Columns that a MIP copes with in about a second: the first stage of enumeration."""
 
 
 @dataclass(frozen=True)
@@ -139,26 +142,19 @@ class Engine:
 
     def tighten(self) -> None:
         """Rounds of cuts while they help, with dives and tries to finish in between."""
-        tried = math.inf
         stalled = 0
-        for _ in range(self.options.most_cut_rounds if self.options.cuts else 0):
+        for round_number in range(self.options.most_cut_rounds if self.options.cuts else 0):
             if self.done() or not self.generated.converged:
                 return
-            gap = self.upper() - self.lower
-            if gap < 0.5 * tried:
-                tried = gap
-                if self.finish(self.options.most_columns // 8):
-                    return
+            if self.options.dives and round_number % 4 == 3:
+                self.dive()
             before = self.lower
             if not self.cut_round(Restrictions()):
                 break
             gained = self.lower - before
-            stalled = stalled + 1 if gained < 0.01 * (self.upper() - before) else 0
+            stalled = stalled + 1 if gained < 0.02 * (self.upper() - before) else 0
             if stalled == 3:
                 break
-        if self.options.dives and not self.done():
-            for _ in range(3):
-                self.dive()
 
     def cut_round(self, restrictions: Restrictions, root: bool = True) -> bool:
         """Separate and generate columns again; False if nothing is violated."""
@@ -185,60 +181,41 @@ class Engine:
     def finish_node(
         self, bound: Bound, restrictions: Restrictions, most_columns: int, seconds: float = math.inf
     ) -> float:
-        """Lower bound of a node after an attempt to enumerate it; improves the incumbent."""
-        upper = self.target()
-        clock = self.clock.within(seconds)
-        found = enumerate_clusters(
-            self.pricer, bound, upper, clock.within(10.0), most_columns, restrictions
-        )
-        if found is None:
-            return bound.value
-        if len(found) == 0:
-            return upper
-        order = np.argsort(found.reduced_costs, kind="stable")
-        few = 3000
-        if len(order) > 2 * few:  # a good partition first makes the full program smaller
-            self.try_columns(found.clusters[order[:few]], found.costs[order[:few]], clock)
-            if self.target() < upper:
-                keep = found.reduced_costs < self.target() - bound.value
-                order = np.flatnonzero(keep)
-        return self.try_columns(found.clusters[order], found.costs[order], clock, bound)
+        """Lower bound of a node after an attempt to enumerate it; improves the incumbent.
 
-    def try_columns(
-        self,
-        clusters: NDArray[np.int32],
-        costs: NDArray[np.float64],
-        clock: Clock,
-        bound: Bound | None = None,
-    ) -> float:
-        """Best partition over clusters and the incumbent; bound of it if the clusters are all."""
-        upper = self.target()
-        mine = self.incumbent()
-        pool, start = with_start(clusters, mine)
-        pool_costs = np.concatenate([costs, self.costs(pool[len(clusters) :])])
-        cuts = bound.cuts if bound is not None else None
-        chosen = choose(
-            pool,
-            pool_costs,
-            self.copies,
-            self.problem.k,
-            clock,
-            cuts,
-            self.step,
-            start,
-            self.run.seed,
-        )
+        Stages of ever more clusters: with all of reduced cost < δ at hand, a partition costs at
+        least min(bound + δ, what the MIP over them says).
+        """
+        value = bound.value
+        wanted = min(FEW_COLUMNS, most_columns)
+        clock = self.clock.within(seconds)
+        while value < self.target() and not clock.over():
+            listed = list_clusters(self.pricer, bound, self.target(), clock, wanted, restrictions)
+            if listed is None:
+                break
+            target = self.target()
+            proven, optimal = self.choose_from(listed, bound, clock)
+            value = max(value, min(listed.cutoff, target, proven))
+            if not optimal or wanted >= most_columns or listed.cutoff >= target:
+                break
+            wanted = min(5 * wanted, most_columns)
+        return value
+
+    def choose_from(self, listed: Listed, bound: Bound, clock: Clock) -> tuple[float, bool]:
+        """Best partition over the listed clusters and the incumbent, by a MIP."""
+        pool, start = with_start(listed.clusters, self.incumbent())
+        costs = np.concatenate([listed.costs, self.costs(pool[len(listed.clusters) :])])
+        limit = clock.within(max(10.0, 0.3 * self.clock.remaining()))
+        k, seed = self.problem.k, self.run.seed
+        chosen = choose(pool, costs, self.copies, k, limit, bound.cuts, self.step, start, seed)
         if chosen.clusters is not None:
             self.found(chosen.clusters)
-        if bound is None:
-            return -math.inf
-        # Whatever is cheaper than the old cutoff is made of these clusters.
-        return max(bound.value, min(upper, self.rounded(chosen.bound)))
+        return self.rounded(chosen.bound), chosen.optimal
 
     def dive(self, restrictions: Restrictions | None = None) -> None:
         """One dive from the current relaxation."""
         share = float(self.run.rng.uniform(0.1, 0.3))
-        limit = self.clock.within(max(5.0, 0.1 * self.clock.remaining()))
+        limit = self.clock.within(max(10.0, 0.2 * self.clock.remaining()))
         clusters = dive(self.generation, limit, self.run.rng, restrictions, share)
         if clusters is not None:
             self.found(clusters)

@@ -10,6 +10,7 @@ costs and LB must belong to the *same* duals and cuts.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,8 @@ from kanopy.solvers.backends.highs import HighsBackend
 from kanopy.solvers.backends.protocol import Limits
 from kanopy.solvers.branch_and_price.coefficients import coefficients, right_hand_sides
 from kanopy.solvers.branch_and_price.column_generation import Bound, Clock
-from kanopy.solvers.branch_and_price.pricing import Cuts, Priced, Pricer, Restrictions, Search
+from kanopy.solvers.branch_and_price.master import sorted_rows
+from kanopy.solvers.branch_and_price.pricing import Cuts, Pricer, Restrictions, Search
 
 SCALE = 1e4
 """Objective value the MIP is scaled to, so that its absolute tolerance of 1e-6 is 1e-10 of it."""
@@ -39,25 +41,50 @@ class Chosen:
     optimal: bool
 
 
-def enumerate_clusters(
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """All clusters that a partition cheaper than ``cutoff`` can hold."""
+
+    clusters: NDArray[np.int32]
+    costs: NDArray[np.float64]
+    cutoff: float
+
+
+def list_clusters(
     pricer: Pricer,
     bound: Bound,
     cutoff: float,
     clock: Clock,
     most_columns: int,
     restrictions: Restrictions | None = None,
-) -> Priced | None:
-    """Every cluster of a partition cheaper than ``cutoff``; None if there are too many."""
-    if bound.duals is None:
+    trials: int = 10,
+    seconds: float = 5.0,
+) -> Listed | None:
+    """The clusters for ``cutoff`` or, if they are too many, for a lower one found by bisection."""
+    if bound.duals is None or cutoff <= bound.value:
         return None
-    search = Search(
-        threshold=cutoff - bound.value,
-        per_root=0,
-        most_columns=most_columns,
-        deadline=clock.deadline,
-    )
-    priced = pricer.price(bound.duals, bound.cuts, restrictions or Restrictions(), search)
-    return priced if priced.complete and len(priced) < most_columns else None
+    best: Listed | None = None
+    low, high = 0.0, cutoff - bound.value
+    gap = high
+    for _ in range(trials):
+        search = Search(
+            threshold=gap,
+            per_root=0,
+            most_columns=most_columns + 1,
+            deadline=min(clock.deadline, time.perf_counter() + seconds),
+        )
+        priced = pricer.price(bound.duals, bound.cuts, restrictions or Restrictions(), search)
+        if priced.complete and len(priced) <= most_columns:
+            best = Listed(sorted_rows(priced.clusters), priced.costs, bound.value + gap)
+            if bound.value + gap >= cutoff or len(priced) > 0.6 * most_columns:
+                break
+            low = gap
+        else:
+            high = gap
+        if clock.over():
+            break
+        gap = 0.5 * (low + high) if low > 0 else 0.25 * high
+    return best
 
 
 def choose(
