@@ -232,7 +232,7 @@ def _solution(
         status = "optimal"
     elif interrupted:
         status = "interrupted"
-    elif run.timed_out:
+    elif run.timed_out or run.elapsed() >= run.stop.time_limit():
         status = "time_limit"
     else:
         status = "feasible"
