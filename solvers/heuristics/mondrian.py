@@ -30,7 +30,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from kanopy.solvers.kernels.quick import halve, quick_partition
+from kanopy.solvers.kernels.quick import halve, quick_exit, quick_partition
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import NoOptions, register
 from kanopy.solvers.run import Run
@@ -111,4 +111,6 @@ def mondrian_v2d(problem: Problem, run: Run, options: NoOptions) -> Outcome:
 
 
 def _solve(problem: Problem, run: Run, rule: str) -> Outcome:
-    return Outcome(labels=mondrian_partition(problem.data.points, problem.k, rule, run.stopping))
+    with quick_exit(run):
+        labels = mondrian_partition(problem.data.points, problem.k, rule, run.stopping)
+    return Outcome(labels=labels)

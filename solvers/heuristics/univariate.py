@@ -23,6 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
+from kanopy.solvers.kernels.quick import quick_exit
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import NoOptions, register
 from kanopy.solvers.run import Run
@@ -143,7 +144,8 @@ def univariate(problem: Problem, run: Run, options: NoOptions) -> Outcome:
             f"univariate takes one numeric column, but there are {points.shape[1]}; name one in "
             "numeric=[...], or choose branch-and-price, which solves several"
         )
-    labels, bound = optimal_intervals(points[:, 0], problem.k, run.stopping)
+    with quick_exit(run):
+        labels, bound = optimal_intervals(points[:, 0], problem.k, run.stopping)
     if bound is None:
         bound = problem.partition_cost(labels)
     return Outcome(labels=labels, bound=bound)

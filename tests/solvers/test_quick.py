@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from kanopy.solvers.kernels.quick import halve, quick_partition
+from kanopy.instances.microdata import Microdata
+from kanopy.solvers.kernels.quick import halve, quick_exit, quick_partition
+from kanopy.solvers.problem import Problem
+from kanopy.solvers.run import Run
 
 
 def literal(points, largest):
@@ -84,3 +88,14 @@ def test_limit_and_stopping_leave_larger_blocks():
     stopped = halve(points, 6, stopping=lambda: next(calls, True))
     assert stopped.sizes.tolist() == [25_000, 25_000, 50_000]
     assert sorted(stopped.rows) == list(range(100_000))
+
+
+def test_an_interrupt_leaves_a_partition_unless_there_is_a_better_one():
+    data = Microdata.from_frame(pd.DataFrame({"x": [1.0, 9.0, 2.0, 8.0]}))
+    run = Run(Problem(data, 2, "sse"))
+    for known in ([0, 1, 0, 1], [0, 0, 1, 1]):
+        with pytest.raises(KeyboardInterrupt), quick_exit(run):
+            raise KeyboardInterrupt
+        assert run.best.labels.tolist() == known
+        run = Run(Problem(data, 2, "sse"))
+        run.found_labels(np.array([0, 0, 1, 1]))
