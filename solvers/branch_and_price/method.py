@@ -90,7 +90,7 @@ def _heuristic(problem: Problem, run: Run) -> NDArray[np.int64]:
     methods = all_methods()
     fitting = [name for name in ("ils", "mdav", "random") if name in methods]
     name = next(n for n in fitting if problem.cost in methods[n].costs)
-    budget = min(2.0, 0.1 * run.remaining())
+    budget = min(2.0, 0.1 * run.remaining(), problem.n / 500)
     part = Run(problem, First(run.stop, MaxRuntime(budget)), run.seed)
     outcome = methods[name].run(problem, part, methods[name].parse({}))
     part.found(outcome, problem.objective(outcome))

@@ -113,7 +113,7 @@ COSTS = ("sse", "hamming", "range")
 @pytest.mark.parametrize("cost", COSTS)
 def test_complete_pricing_finds_the_least_reduced_cost(cost):
     asked = 0
-    for data, pricer, costs, duals, cuts, limits, values, _, _ in questions(
+    for _, pricer, costs, duals, cuts, limits, values, _, _ in questions(
         cost, 400 if LONG else 80, 25
     ):
         priced = pricer.price(duals, cuts, limits, Search(threshold=-1e-9, per_root=2))

@@ -1,0 +1,226 @@
+"""Branch-and-price against brute force over all partitions, and its promises to callers."""
+
+import importlib.util
+import math
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from oracles import all_partitions, labels_of, pair_cost, random_instance
+
+import kanopy as kn
+from kanopy.solvers.branch_and_price.master import Master
+from kanopy.solvers.branch_and_price.method import cost_step
+from kanopy.solvers.branch_and_price.pricing import Cuts
+from kanopy.solvers.branch_and_price.subset_row import separate
+from kanopy.solvers.problem import Problem
+
+LONG = bool(os.environ.get("KANOPY_LONG_TESTS"))
+COSTS = ("sse", "hamming", "range")
+WAYS = (
+    {},
+    {"cuts": False},
+    {"enumeration": False},
+    {"cuts": False, "enumeration": False, "dives": False},
+)
+"""All parts; without cuts; branching forced; branching alone."""
+
+
+def skip_without_pricer(cost):
+    if importlib.util.find_spec(f"kanopy.solvers.branch_and_price.pricer_{cost}") is None:
+        pytest.skip(f"there is no pricer for {cost}")
+
+
+def optimum(data, k, cost):
+    known = {}
+
+    def of(block):
+        if block not in known:
+            known[block] = pair_cost(data, block, cost)
+        return known[block]
+
+    return min(math.fsum(map(of, partition)) for partition in all_partitions(data.n, k))
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("cost", COSTS)
+def test_optimum_and_every_bound_against_brute_force(cost, part):
+    """Random tiny tables, many with duplicates and weights, solved in all ways."""
+    skip_without_pricer(cost)
+    instances = 600 if LONG else 170
+    for seed in range(instances):
+        rng = np.random.default_rng([part, seed])
+        k = int(rng.integers(2, 5))
+        n = int(rng.integers(k, (8, 9, 10)[k - 2] + (seed % 20 == 0)))
+        data = random_instance(rng, cost, n)
+        best = optimum(data, k, cost)
+        start = None
+        if seed % 5 == 0:  # any start, also one with clusters that are too large
+            start = np.zeros(n, dtype=np.int64)
+        s = kn.solve(
+            data, k, "branch-and-price", cost=cost, options=WAYS[part], initial=start, seed=seed
+        )
+        assert s.status == "optimal", (seed, s.objective, s.bound, best)
+        assert s.objective == pytest.approx(best, rel=1e-7, abs=1e-9)
+        for event in s.trace:
+            assert event.bound is None or event.bound <= best + 1e-9
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_larger_instances_agree_however_they_are_solved(cost):
+    skip_without_pricer(cost)
+    for seed in range(12 if LONG else 3):
+        rng = np.random.default_rng(seed)
+        data = random_instance(rng, cost, 24)
+        values = [
+            kn.solve(data, 3, "branch-and-price", cost=cost, options=way, seed=seed) for way in WAYS
+        ]
+        assert all(s.status == "optimal" for s in values)
+        assert max(s.objective for s in values) == pytest.approx(
+            min(s.objective for s in values), rel=1e-6, abs=1e-9
+        )
+
+
+def normal(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    return kn.Microdata.from_frame(
+        pd.DataFrame(rng.normal(size=(n, d)), columns=[f"x{j}" for j in range(d)])
+    )
+
+
+def test_one_cluster_where_no_split_is_possible():
+    data = normal(7, 2)
+    s = kn.solve(data, 4, "branch-and-price")
+    assert s.status == "optimal"
+    assert s.labels.max() == 0
+    assert s.bound == pytest.approx(s.objective)
+
+
+def test_identical_rows_cost_nothing():
+    data = kn.Microdata.from_frame(pd.DataFrame({"a": [1.0] * 4 + [2.0] * 3}), standardize=False)
+    s = kn.solve(data, 3, "branch-and-price")
+    assert (s.objective, s.bound, s.status) == (0.0, 0.0, "optimal")
+
+
+def test_the_same_seed_gives_the_same_answer():
+    data = normal(60, 3)
+    first, second = (kn.solve(data, 3, "branch-and-price", seed=4) for _ in range(2))
+    assert first.labels.tolist() == second.labels.tolist()
+    assert first.bound == second.bound
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_units_do_not_matter(factor):
+    frame = pd.DataFrame(normal(40, 2).X, columns=["a", "b"])
+    plain = kn.Microdata.from_frame(frame, standardize=False)
+    scaled = kn.Microdata.from_frame(frame * factor, standardize=False)
+    s, t = (kn.solve(d, 3, "branch-and-price") for d in (plain, scaled))
+    assert s.status == t.status == "optimal"
+    assert t.objective == pytest.approx(s.objective * factor**2, rel=1e-6)
+
+
+def test_a_time_limit_holds_and_leaves_a_bound():
+    data = normal(400, 6)
+    kn.solve(normal(30, 6), 5, "branch-and-price", stop=kn.MaxRuntime(60))  # compile
+    start = time.perf_counter()
+    s = kn.solve(data, 5, "branch-and-price", stop=kn.MaxRuntime(3))
+    assert time.perf_counter() - start < 3 + (2 if not os.environ.get("CI") else 6)
+    assert s.status in ("time_limit", "optimal")
+    assert 0 <= s.bound <= s.objective
+
+
+def test_gap_rule_stops_early():
+    s = kn.solve(normal(80, 4), 4, "branch-and-price", stop=kn.GapReached(0.2))
+    assert s.gap <= 0.2
+
+
+def test_a_known_solution_is_never_lost():
+    data = normal(30, 2)
+    best = kn.solve(data, 3, "branch-and-price")
+    again = kn.solve(
+        data, 3, "branch-and-price", initial=best, options={"branching": False, "cuts": False}
+    )
+    assert again.objective <= best.objective
+
+
+def test_strata_are_solved_one_by_one():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"x": rng.normal(size=20), "s": ["a"] * 9 + ["b"] * 11})
+    data = kn.Microdata.from_frame(frame, numeric=["x"], strata="s")
+    s = kn.solve(data, 3, "branch-and-price")
+    assert s.status == "optimal"
+    parts = [data.restrict(np.flatnonzero(frame.s == v)) for v in "ab"]
+    assert s.objective == pytest.approx(
+        sum(kn.solve(p, 3, "univariate", cost="sse").objective for p in parts)
+    )
+
+
+def test_unknown_options_are_errors():
+    with pytest.raises(kn.KanopyError, match="cuts"):
+        kn.solve(normal(10, 2), 3, "branch-and-price", options={"cut": True})
+
+
+def test_whole_weights_have_a_step():
+    frame = pd.DataFrame({"a": list("xyzx"), "b": list("uvuv")})
+
+    def step(weights):
+        data = kn.Microdata.from_frame(frame, weights=weights)
+        return cost_step(Problem(data, 2, "hamming"))
+
+    assert step(None) == 1.0
+    assert step({"a": 4.0, "b": 6.0}) == 2.0
+    assert step({"a": 0.5}) == 0.0
+
+
+def test_cuts_hold_for_every_partition():
+    """No separated cut is violated by any partition, copies counted."""
+    rng = np.random.default_rng(1)
+    separated = 0
+    for _ in range(40):
+        copies = rng.permutation([1, 1, 1, 2, 2])
+        rows = np.repeat(np.arange(5), copies)
+        clusters, x = [], []
+        for _ in range(12):
+            size = int(rng.integers(2, 4))
+            picked = np.sort(rng.choice(rows, min(size, len(rows)), replace=False))
+            clusters.append(np.append(picked, [-1] * (3 - len(picked))))
+            x.append(rng.random())
+        cuts = separate(np.array(clusters, dtype=np.int32), np.array(x), copies, 20)
+        separated += len(cuts)
+        for c in range(len(cuts)):
+            members = set(cuts.members[cuts.starts[c] : cuts.starts[c + 1]].tolist())
+            inside = [int(t in members) for t in rows.tolist()]
+            for partition in all_partitions(len(rows), 2):
+                held = sum(sum(inside[i] for i in b) // cuts.divisors[c] for b in partition)
+                assert held <= sum(inside) // cuts.divisors[c]
+    assert separated > 30
+
+
+def test_duals_have_the_sign_of_a_minimisation():
+    """Two types, two columns: the dual of a row is what one more copy of it costs."""
+    master = Master(np.array([1, 1]), 2, np.array([10.0, 10.0]), 1.0)
+    master.add(np.array([[0, 1, -1]], dtype=np.int32), np.array([3.0]))
+    relaxation = master.solve()
+    assert relaxation.value == pytest.approx(3.0)
+    assert relaxation.duals.types.sum() + relaxation.duals.count == pytest.approx(3.0)
+    assert relaxation.duals.count <= 0
+    master.add_cuts(Cuts(np.array([0, 2]), np.array([0, 1]), np.array([2])))
+    assert master.solve().duals.cuts[0] <= 0
+
+
+def test_labels_of_oracle_agree_with_costs():
+    data = normal(6, 2)
+    partition = next(iter(all_partitions(6, 3)))
+    s = kn.solve(data, 3, "branch-and-price", initial=labels_of(partition))
+    assert s.objective <= sum(pair_cost(data, block, "sse") for block in partition) + 1e-9
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("k", "value"), [(3, 189.934537), (5, 284.819)])
+def test_census_subset(k, value):
+    data = kn.load("census", rows=100, seed=1)
+    s = kn.solve(data, k, "branch-and-price", stop=kn.MaxRuntime(60))
+    assert s.status == "optimal"
+    assert s.objective == pytest.approx(value, rel=1e-2)
