@@ -1,0 +1,70 @@
+"""The last rows, too few for a cluster of their own, join the closest cluster.
+
+What is closest (001, 5.1, "Determination of the closest cluster") is one of
+
+- ``centroid``: the cluster whose centroid is nearest, clos(x), the thesis' choice;
+- ``element``: the cluster that holds the nearest row, clos′(x);
+- ``cost``: the cluster whose cost grows least, clos″(x), by |C| / (|C|+1) · δ(x, c(C))².
+
+Clusters are looked at as they were before the first of the last rows joined.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from kanopy.instances.errors import unknown
+from kanopy.solvers.kernels.distance import squared_distance
+
+CENTROID, ELEMENT, COST = 0, 1, 2
+_RULES = {"centroid": CENTROID, "element": ELEMENT, "cost": COST}
+
+
+def closest_rule(name: str) -> int:
+    """Number of a closest-cluster rule."""
+    if name not in _RULES:
+        raise unknown("closest-cluster rule", name, _RULES)
+    return _RULES[name]
+
+
+@njit(cache=True, nogil=True)
+def assign_leftovers(
+    points: NDArray[np.float64], labels: NDArray[np.int64], clusters: int, rule: int
+) -> None:
+    """Give every row with a negative label the label of its closest cluster, in place."""
+    left = np.flatnonzero(labels < 0)
+    if len(left) == 0:
+        return
+    n, d = points.shape
+    sizes = np.zeros(clusters)
+    centers = np.zeros((clusters, d))
+    for row in range(n):
+        label = labels[row]
+        if label >= 0:
+            sizes[label] += 1.0
+            for t in range(d):
+                centers[label, t] += points[row, t]
+    for label in range(clusters):
+        for t in range(d):
+            centers[label, t] /= sizes[label]
+    chosen = np.empty(len(left), np.int64)
+    for i in range(len(left)):
+        best = np.inf
+        if rule == ELEMENT:
+            for row in range(n):
+                if labels[row] >= 0:
+                    distance = squared_distance(points[row], points[left[i]])
+                    if distance < best:
+                        best = distance
+                        chosen[i] = labels[row]
+        else:
+            for label in range(clusters):
+                distance = squared_distance(centers[label], points[left[i]])
+                if rule == COST:
+                    distance = distance * sizes[label] / (sizes[label] + 1.0)
+                if distance < best:
+                    best = distance
+                    chosen[i] = label
+    labels[left] = chosen
