@@ -13,7 +13,7 @@ def test_published_values_are_complete_and_plausible():
 
 def test_tolerances():
     def cell(data, method, published, ours):
-        return thaeter.Cell(data, method, 3, published, ours, 0.0)
+        return thaeter.Cell(data, method, "", 3, published, ours, 0.0)
 
     assert cell("census", "mdav", 5.69, 5.6922).agrees
     assert not cell("census", "mdav", 5.69, 5.70).agrees
@@ -28,7 +28,7 @@ def test_a_simulated_cell_is_reproduced_small():
     table = thaeter.published()
     row = table[(table["data"] == "simu") & (table["method"] == "mdav") & (table["k"] == 5)]
     value = float(row["value"].iloc[0])
-    cell = thaeter.reproduce("simu", "mdav", 5, value, draws=3)
+    cell = thaeter.reproduce("simu", "mdav", "", 5, value, draws=3)
     assert abs(cell.relative) < 4
 
 
@@ -44,6 +44,8 @@ def test_the_script_prints_both_side_by_side(capsys, monkeypatch):
 
 
 def test_nothing_to_compare(capsys, monkeypatch):
-    monkeypatch.setattr(thaeter, "published", lambda: pd.DataFrame(columns=["data", "method", "k"]))
+    monkeypatch.setattr(
+        thaeter, "published", lambda: pd.DataFrame(columns=["data", "method", "options", "k"])
+    )
     assert thaeter.main([]) == 0
     assert "nothing to compare" in capsys.readouterr().err
