@@ -1,8 +1,8 @@
 """Thaeter's tables of information loss (001, A.1–A.3, B.1–B.3, C.1–C.2), ours beside them.
 
-``python -m kanopy.experiments.thaeter`` runs the small data sets, ``--all`` also Adult, Credit Card,
-the 25 + 25 simulated ones and repetitions beyond 100. Words given as arguments choose data sets or
-methods. The thesis' Cloud1, Cloud2 and Winnipeg are not to be had. A cell is
+``python -m kanopy.experiments.thaeter`` runs the small data sets; ``--all`` adds Adult, Credit
+Card, the 25 + 25 simulated ones and repetitions beyond 100. Words given as arguments choose data
+sets or methods. The thesis' Cloud1, Cloud2 and Winnipeg are not to be had. A cell is
 marked where it is further from the published one than its method's tolerance:
 
 =========================== ====================================================================

@@ -43,6 +43,9 @@ def dive(
                 if finished is not None:
                     return finished
             generation.closed = left == 0
+            if fixed.any():  # what no longer fits may not be used in part either
+                fits = _fits(master.clusters, left)
+                master.bound_columns(fixed, np.where(fits, np.maximum(before, fixed), fixed))
             generated = generation.run(clock, restrictions, most_rounds=40)
             fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
             before = np.append(before, np.full(len(master) - len(before), np.inf))
@@ -55,7 +58,6 @@ def dive(
             if not more.any():
                 return None
             fixed = fixed + more
-            master.bound_columns(fixed, np.maximum(before, fixed))
         return None
     finally:
         generation.closed = None
@@ -68,6 +70,14 @@ def _used(
 ) -> NDArray[np.int64]:
     rows = np.repeat(clusters, times.astype(np.int64), axis=0).ravel()
     return np.bincount(rows[rows >= 0], minlength=number).astype(np.int64)
+
+
+def _fits(clusters: NDArray[np.int32], left: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which clusters the rows left can still fill, copies counted."""
+    inside = clusters >= 0
+    copies = (clusters[:, :, None] == clusters[:, None, :]).sum(axis=2)
+    fits: NDArray[np.bool_] = np.where(inside, copies <= left[clusters], True).all(axis=1)
+    return fits
 
 
 def _choose_columns(
@@ -115,8 +125,7 @@ def _finish(
     upper = np.append(upper, np.full(len(master) - len(upper), np.inf))
     fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
     open_types = left > 0
-    inside = np.where(master.clusters >= 0, open_types[master.clusters], True).all(axis=1)
-    fitting = np.flatnonzero(inside & (upper > 0))
+    fitting = np.flatnonzero(_fits(master.clusters, left) & (upper > 0))
     if len(fitting) == 0:
         return None
     renumbered = np.cumsum(open_types) - 1

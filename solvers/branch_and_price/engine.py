@@ -203,11 +203,12 @@ class Engine:
 
     def choose_from(self, listed: Listed, bound: Bound, clock: Clock) -> tuple[float, bool]:
         """Best partition over the listed clusters and the incumbent, by a MIP."""
-        pool, start = with_start(listed.clusters, self.incumbent())
+        far = self.upper() > 1.2 * listed.cutoff  # such a start only makes the program larger
+        pool, start = with_start(listed.clusters, self.incumbent()[: 0 if far else None])
         costs = np.concatenate([listed.costs, self.costs(pool[len(listed.clusters) :])])
         limit = clock.within(max(10.0, 0.3 * self.clock.remaining()))
         k, seed = self.problem.k, self.run.seed
-        chosen = choose(pool, costs, self.copies, k, limit, bound.cuts, self.step, start, seed)
+        chosen = choose(pool, costs, self.copies, k, limit, bound.cuts, self.step, None if far else start, seed)
         if chosen.clusters is not None:
             self.found(chosen.clusters)
         return self.rounded(chosen.bound), chosen.optimal

@@ -13,8 +13,8 @@ a pair belongs to two rows, so the reduced cost is at least value(S) + Σ_{z∈A
 
 and Σ b_z is at least the sum of the r smallest b, plus further ones as long as they are negative.
 A component of rows that stay together spreads its sum evenly over its rows, which can only lower
-the sum of the smallest. Distances to *all* types give a bound that holds everywhere; among few
-candidates of a root they are computed again.
+the sum of the smallest. Distances to *all* types give a bound that holds everywhere; computing
+them again among the few candidates of a root was tried and costs more than it saves.
 
 *Each cluster once.* Candidates are sorted by b and branch p keeps p and later ones only; the loop
 ends when the smallest b from p on no longer suffice.
@@ -72,9 +72,6 @@ _S4, _S2, _S1, _S56 = np.uint64(4), np.uint64(2), np.uint64(1), np.uint64(56)
 _MOST_TYPES = 30_000
 """Types up to which distances between all of them are looked at once, for the nearest ones."""
 
-_FEW = 300
-"""Candidates of a root up to which their nearest distances are computed again."""
-
 
 class HammingPricer:
     """Prices clusters of nominal data by the sum of their pairwise distances.
@@ -125,11 +122,10 @@ class HammingPricer:
         words = self._words[items.members]
         worth = items.duals - _inner_distances(items.starts, words, self._tables)
         stack = _make_stack(items, rules, worth)
-        around = np.empty_like(near)
 
         def advance() -> int:
             status: int = _advance(
-                items, rules, walk, stack, words, self._tables, worth, near, around, BUDGET
+                items, rules, walk, stack, words, self._tables, worth, near, BUDGET
             )
             return status
 
@@ -443,56 +439,6 @@ def _list(
 
 
 @njit(cache=True)
-def _refine_root(
-    items: Items,
-    rules: Rules,
-    walk: Walk,
-    stack: _Stack,
-    words: NDArray[np.uint64],
-    tables: Floats,
-    near: Floats,
-    around: Floats,
-) -> int:
-    """Nearest distances among a root's candidates alone, while that excludes more of them."""
-    begin, need, most = stack.begins[1], stack.needs[1], stack.mosts[1]
-    for p in range(begin, stack.ends[1]):
-        around[stack.items[p]] = near[stack.items[p]]
-    work = 0
-    nearest = np.empty(near.shape[1])
-    for _ in range(3):
-        end = stack.ends[1]
-        number = end - begin
-        if need < 2 or number == 0 or number > _FEW:
-            break
-        work += number * number
-        rows = 0
-        for p in range(begin, end):
-            x = stack.items[p]
-            if items.sizes[x] > 1:
-                rows = _insert(stack.smallest, rows, most, stack.bounds[p], items.sizes[x])
-                continue
-            length = _insert(nearest, 0, need - 1, 0.0, stack.left[p] - 1)
-            for q in range(begin, end):
-                z = stack.items[q]
-                if q == p:
-                    continue
-                for i in range(items.starts[z], items.starts[z + 1]):
-                    distance = _apart(words, tables, items.starts[x], i)
-                    if length < need - 1 or distance < nearest[need - 2]:
-                        length = _insert(nearest, length, need - 1, distance, stack.left[q])
-            # with too few mates the cluster cannot be filled, which the next lists will notice
-            stack.bounds[p] -= 0.5 * around[x, need - 1]
-            for j in range(need - 1):
-                around[x, j + 1] = around[x, j] + (nearest[j] if j < length else 0.0)
-            stack.bounds[p] += 0.5 * around[x, need - 1]
-            rows = _insert(stack.smallest, rows, most, stack.bounds[p], stack.left[p])
-        _filter(items, rules, walk, stack, 1, rows)
-        if 10 * (stack.ends[1] - begin) > 9 * number:
-            break
-    return work
-
-
-@njit(cache=True)
 def _choose(
     items: Items,
     rules: Rules,
@@ -548,7 +494,6 @@ def _advance(
     tables: Floats,
     worth: Floats,
     near: Floats,
-    around: Floats,
     budget: int,
 ) -> int:
     """Search on until the end, the budget of work, or the room for clusters is reached."""
@@ -595,11 +540,8 @@ def _advance(
         counters[ALL_NODES] += 1
         enter(items, walk, x, 1)
         work += stack.ends[depth] - position
-        nearest = near if depth == 0 else around
-        _list(items, rules, walk, stack, words, tables, worth, nearest, depth, position)
+        _list(items, rules, walk, stack, words, tables, worth, near, depth, position)
         child = depth + 1
-        if depth == 0:
-            work += _refine_root(items, rules, walk, stack, words, tables, near, around)
         begin, end = stack.begins[child], stack.ends[child]
         if begin == end:
             enter(items, walk, x, -1)

@@ -64,7 +64,7 @@ def with_start(
             missing.append(row)
         used.append(place)
     pool = np.concatenate([clusters, np.array(missing, dtype=np.int32)]) if missing else clusters
-    return pool, np.bincount(used, minlength=len(pool)).astype(np.float64)
+    return pool, np.bincount(np.array(used, dtype=np.int64), minlength=len(pool)).astype(np.float64)
 
 
 def split_large(labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:

@@ -9,13 +9,16 @@ With the cell weights 1/n̄ the error is a quadratic form in the change of the c
 
 so with the gradient g = 2Q(y − y⁰) at hand the effect of changing two or three counts takes a
 handful of operations, and only accepted moves pay for an update of g. Every move keeps the sum and
-leaves each count 0 or at least k: the vector is a solution at any time.
+leaves each count in its domain, where 1 … k−1 are missing: the vector is a solution at any time.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.tables import ControlTables
@@ -23,6 +26,9 @@ from kanopy.solvers.frequency.program import Floats, Ints
 
 HOT, COLD = 3.0, 0.02
 """First and last temperature, in units of the χ² error."""
+
+PENALTY = 4.0
+"""Price of a unit of error beyond what is allowed, in units of deviation."""
 
 DENSE = 2048
 """Up to so many combinations Q is kept as a matrix; beyond, its entries are summed on demand."""
@@ -81,23 +87,97 @@ def any_counts(original: Ints, k: int, total: int) -> Ints:
     return counts
 
 
+@dataclass(frozen=True, eq=False)
+class CountDomains:
+    """Which counts each combination may take in the search.
+
+    ``value[start[i]:start[i+1]]`` are those of combination i, ascending; ``position[i, y]`` says
+    where y stands among them, −1 if it is not allowed.
+    """
+
+    start: Ints
+    value: Ints
+    position: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, sets: list[Ints]) -> CountDomains:
+        """Domains from one ascending array of counts per combination."""
+        position = np.full((len(sets), max(int(s[-1]) for s in sets) + 1), -1, dtype=np.int32)
+        for i, counts in enumerate(sets):
+            position[i, counts] = np.arange(len(counts))
+        start = np.concatenate([[0], np.cumsum([len(counts) for counts in sets])])
+        return cls(start.astype(np.int64), np.concatenate(sets).astype(np.int64), position)
+
+    @classmethod
+    def near(cls, original: Ints, start: Ints, k: int) -> CountDomains:
+        """0 and k, k+1, … up to a little above the original or a given count."""
+        most = np.maximum(original, start) + 3 * k
+        return cls.of([np.append(0, np.arange(k, top + 1)) for top in most.tolist()])
+
+
 def anneal_counts(
     original: Ints,
     start: Ints,
-    k: int,
+    domains: CountDomains,
     interaction: Interaction,
     deviation_weight: float,
     rng: np.random.Generator,
     proposals: int,
 ) -> Ints:
-    """The best counts met in so many proposed moves, never worse than ``start``."""
-    if len(original) < 2:
+    """The best counts met in so many proposed moves within the domains, never worse than start."""
+    free = np.flatnonzero(np.diff(domains.start) > 1)
+    if len(free) < 2:
         return start.copy()
     return np.asarray(
         _anneal_counts(
-            original, start, k, interaction.arrays, deviation_weight, rng, proposals, HOT, COLD
+            original,
+            start,
+            free,
+            domains.start,
+            domains.value,
+            domains.position,
+            interaction.arrays,
+            deviation_weight,
+            rng,
+            proposals,
+            HOT,
+            COLD,
         )
     )
+
+
+def anneal_within(
+    original: Ints,
+    start: Ints,
+    domains: CountDomains,
+    interaction: Interaction,
+    reach: Floats,
+    rng: np.random.Generator,
+    proposals: int,
+) -> Ints | None:
+    """Counts of small deviation Σ|y − y⁰| whose cell errors are all at most ``reach``, if met.
+
+    Errors beyond their reach are allowed on the way, at a price of ``PENALTY`` a unit.
+    """
+    free = np.flatnonzero(np.diff(domains.start) > 1)
+    if len(free) < 2:
+        return None
+    best, met = _anneal_within(
+        original,
+        start,
+        free,
+        domains.start,
+        domains.value,
+        domains.position,
+        interaction.arrays,
+        np.floor(reach + 1e-9).astype(np.int64),
+        PENALTY,
+        rng,
+        proposals,
+        HOT,
+        COLD,
+    )
+    return np.asarray(best) if met else None
 
 
 def anneal_representatives(
@@ -168,23 +248,38 @@ def _shift(interaction, gradient, i, change):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _proposed(rng, count, k, original):  # type: ignore[no-untyped-def]
-    """A neighbouring value of a count: toggled, one up, one down, or the original one."""
+def _proposed(rng, i, count, domain_start, domain_value, position):  # type: ignore[no-untyped-def]
+    """Another value for a count: 0 or the least positive one, the next, the previous, or any."""
+    first, size = domain_start[i], domain_start[i + 1] - domain_start[i]
+    place = position[i, count]
     kind = int(4 * rng.random())
     if kind == 0:
-        return 0 if count > 0 else k
-    if kind == 1:
-        return count + 1 if count >= k else k
-    if kind == 2:
-        return count - 1 if count > k else 0
-    return original if original >= k else 0
+        new = 0 if place > 0 else 1
+    elif kind == 1:
+        new = place + 1
+    elif kind == 2:
+        new = place - 1
+    else:
+        new = int(size * rng.random())
+    return domain_value[first + new] if 0 <= new < size else count
 
 
 @njit(cache=True)
 def _anneal_counts(  # type: ignore[no-untyped-def]
-    original, start, k, interaction, deviation_weight, rng, proposals, hot, cold
+    original,
+    start,
+    free,
+    domain_start,
+    domain_value,
+    position,
+    interaction,
+    deviation_weight,
+    rng,
+    proposals,
+    hot,
+    cold,
 ):
-    types = len(original)
+    types, choices = len(original), len(free)
     counts = start.copy()
     gradient = np.zeros(types)
     for i in range(types):
@@ -196,22 +291,23 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
     temperature = hot
     for _ in range(proposals):
         temperature *= cooling
-        i = int(types * rng.random())
-        j = int(types * rng.random())
+        i = free[int(choices * rng.random())]
+        j = free[int(choices * rng.random())]
         if i == j:
             continue
-        change_i = _proposed(rng, counts[i], k, original[i]) - counts[i]
+        change_i = _proposed(rng, i, counts[i], domain_start, domain_value, position) - counts[i]
         if change_i == 0:
             continue
         l, change_l = -1, 0
-        if rng.random() < 0.5 and types > 2:
-            l = int(types * rng.random())
+        if rng.random() < 0.5 and choices > 2:
+            l = free[int(choices * rng.random())]
             if l in (i, j):
                 continue
-            change_l = _proposed(rng, counts[l], k, original[l]) - counts[l]
+            change_l = _proposed(rng, l, counts[l], domain_start, domain_value, position)
+            change_l -= counts[l]
         change_j = -change_i - change_l
         new_j = counts[j] + change_j
-        if change_j == 0 or new_j < 0 or 0 < new_j < k:
+        if change_j == 0 or new_j < 0 or new_j >= position.shape[1] or position[j, new_j] < 0:
             continue
         delta = (
             change_i * gradient[i]
@@ -250,6 +346,99 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
             best_value = value
             best[:] = counts
     return best
+
+
+@njit(cache=True)
+def _move(interaction, errors, reach, i, change):  # type: ignore[no-untyped-def]
+    """Change y_i; returns by how much the errors beyond their reach grow in total."""
+    _, _, type_start, type_cells, _, _ = interaction
+    grown = 0
+    for a in range(type_start[i], type_start[i + 1]):
+        c = type_cells[a]
+        before, after = abs(errors[c]) - reach[c], abs(errors[c] + change) - reach[c]
+        errors[c] += change
+        grown += max(after, 0) - max(before, 0)
+    return grown
+
+
+@njit(cache=True)
+def _anneal_within(  # type: ignore[no-untyped-def]
+    original,
+    start,
+    free,
+    domain_start,
+    domain_value,
+    position,
+    interaction,
+    reach,
+    penalty,
+    rng,
+    proposals,
+    hot,
+    cold,
+):
+    choices = len(free)
+    counts = start.copy()
+    errors = np.zeros(len(reach), dtype=np.int64)
+    beyond, deviation = 0, 0
+    for c in range(len(reach)):
+        beyond += max(-reach[c], 0)
+    for i in range(len(original)):
+        if counts[i] != original[i]:
+            beyond += _move(interaction, errors, reach, i, counts[i] - original[i])
+            deviation += abs(counts[i] - original[i])
+    best = counts.copy()
+    met, least = beyond == 0, deviation
+    cooling = (cold / hot) ** (1.0 / max(proposals, 1))
+    temperature = hot
+    for _ in range(proposals):
+        temperature *= cooling
+        i = free[int(choices * rng.random())]
+        j = free[int(choices * rng.random())]
+        if i == j:
+            continue
+        change_i = _proposed(rng, i, counts[i], domain_start, domain_value, position) - counts[i]
+        if change_i == 0:
+            continue
+        l, change_l = -1, 0
+        if rng.random() < 0.5 and choices > 2:
+            l = free[int(choices * rng.random())]
+            if l in (i, j):
+                continue
+            change_l = _proposed(rng, l, counts[l], domain_start, domain_value, position)
+            change_l -= counts[l]
+        change_j = -change_i - change_l
+        new_j = counts[j] + change_j
+        if change_j == 0 or new_j < 0 or new_j >= position.shape[1] or position[j, new_j] < 0:
+            continue
+        farther = (
+            abs(counts[i] + change_i - original[i])
+            - abs(counts[i] - original[i])
+            + abs(new_j - original[j])
+            - abs(counts[j] - original[j])
+        )
+        grown = _move(interaction, errors, reach, i, change_i)
+        grown += _move(interaction, errors, reach, j, change_j)
+        if change_l != 0:
+            farther += abs(counts[l] + change_l - original[l]) - abs(counts[l] - original[l])
+            grown += _move(interaction, errors, reach, l, change_l)
+        delta = farther + penalty * grown
+        if delta > 0 and rng.random() >= np.exp(-delta / temperature):
+            _move(interaction, errors, reach, i, -change_i)
+            _move(interaction, errors, reach, j, -change_j)
+            if change_l != 0:
+                _move(interaction, errors, reach, l, -change_l)
+            continue
+        counts[i] += change_i
+        counts[j] += change_j
+        if change_l != 0:
+            counts[l] += change_l
+        beyond += grown
+        deviation += farther
+        if beyond == 0 and (not met or deviation < least):
+            met, least = True, deviation
+            best[:] = counts
+    return best, met
 
 
 @njit(cache=True)

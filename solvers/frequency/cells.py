@@ -103,3 +103,10 @@ def _anonymous(low: int, high: int, k: int) -> Ints:
     return (np.append(0, positive) if low <= 0 else positive).astype(np.int64)
 
 
+
+
+def sets_of(program: Program, total: int) -> list[Ints]:
+    """The counts that a program of counts leaves to each combination."""
+    numbers = np.sort(np.concatenate([program.decided, program.number]))
+    owner, count = numbers // (total + 1), numbers % (total + 1)
+    return np.split(count, np.flatnonzero(np.diff(owner)) + 1)

@@ -6,14 +6,16 @@ No rule for a good γ is known; the thesis tries 0, 0.1, …, 2 and keeps the re
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
 from kanopy.solvers.heuristics.md import ClosestOptions
+from kanopy.solvers.kernels.quick import quick_exit
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.run import Run
 
@@ -55,15 +57,24 @@ def best_gain(
     labels_at: Callable[[float], NDArray[np.int64]],
 ) -> Outcome:
     """The partition of least cost over the grid, the lowest γ of equals; or that of the given γ."""
+    factors = GRID if gamma is None else (float(gamma),)
+    return best_of(problem, run, [partial(labels_at, factor) for factor in factors])
+
+
+def best_of(
+    problem: Problem, run: Run, tries: Sequence[Callable[[], NDArray[np.int64]]]
+) -> Outcome:
+    """The partition of least cost among several tries, the first of equals; stops between them."""
     best: Outcome | None = None
     least = math.inf
-    for factor in GRID if gamma is None else (gamma,):
-        outcome = Outcome(labels=labels_at(float(factor)))
-        objective = problem.objective(outcome)
-        if best is None or objective < least:
-            best, least = outcome, objective
-        run.found(outcome, objective)
-        if run.stopping(iterations=1):
-            break
-    assert best is not None  # the grid is not empty
+    with quick_exit(run):
+        for attempt in tries:
+            outcome = Outcome(labels=attempt())
+            objective = problem.objective(outcome)
+            if best is None or objective < least:
+                best, least = outcome, objective
+            run.found(outcome, objective)
+            if run.stopping(iterations=1):
+                break
+    assert best is not None  # there is a first try
     return best

@@ -11,6 +11,7 @@ from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.farthest_pair import farthest_pair, make_pairs
 from kanopy.solvers.kernels.leftovers import closest_rule
 from kanopy.solvers.kernels.prepare import finished, prepared, trivial_labels
+from kanopy.solvers.kernels.quick import quick_exit
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -74,5 +75,6 @@ def md_labels(
 )
 def md(problem: Problem, run: Run, options: ClosestOptions) -> Outcome:
     """Run MD on the weighted points."""
-    labels = md_labels(problem.data.points, problem.k, options.closest, run.stopping)
+    with quick_exit(run):
+        labels = md_labels(problem.data.points, problem.k, options.closest, run.stopping)
     return Outcome(labels=labels)

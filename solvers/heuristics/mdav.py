@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from kanopy.solvers.kernels.average_vector import average_vector, make_rest
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.prepare import finished, prepared, trivial_labels
+from kanopy.solvers.kernels.quick import quick_exit
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -58,4 +59,6 @@ def mdav_labels(
 )
 def mdav(problem: Problem, run: Run, _options: object) -> Outcome:
     """Run MDAV on the weighted points."""
-    return Outcome(labels=mdav_labels(problem.data.points, problem.k, run.stopping))
+    with quick_exit(run):
+        labels = mdav_labels(problem.data.points, problem.k, run.stopping)
+    return Outcome(labels=labels)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from kanopy.solvers.heuristics.md import ClosestOptions
 from kanopy.solvers.heuristics.v_mdav import v_mdav_labels
 from kanopy.solvers.kernels.chunks import Stopping, never
+from kanopy.solvers.kernels.quick import quick_exit
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -38,5 +39,6 @@ def mdav_plus_labels(
 )
 def mdav_plus(problem: Problem, run: Run, options: ClosestOptions) -> Outcome:
     """Run MDAV+ on the weighted points."""
-    labels = mdav_plus_labels(problem.data.points, problem.k, options.closest, run.stopping)
+    with quick_exit(run):
+        labels = mdav_plus_labels(problem.data.points, problem.k, options.closest, run.stopping)
     return Outcome(labels=labels)

@@ -27,6 +27,7 @@ from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.leftovers import closest_rule
 from kanopy.solvers.kernels.outside_in import make_sweep, sweep_star
 from kanopy.solvers.kernels.prepare import finished, prepared, trivial_labels
+from kanopy.solvers.kernels.quick import quick_exit
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -83,7 +84,8 @@ def _labels(
 )
 def mdav_star(problem: Problem, run: Run, options: ClosestOptions) -> Outcome:
     """Run MDAV* on the weighted points."""
-    labels = mdav_star_labels(problem.data.points, problem.k, options.closest, run.stopping)
+    with quick_exit(run):
+        labels = mdav_star_labels(problem.data.points, problem.k, options.closest, run.stopping)
     return Outcome(labels=labels)
 
 

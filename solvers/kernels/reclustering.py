@@ -29,7 +29,7 @@ from kanopy.solvers.kernels.outside_in import make_sweep, sweep_star, sweep_vari
 USED, PHASE, POSITION, ROUND, CHANGED, TARGETS = 0, 1, 2, 3, 4, 5
 # Gains below this share of the cost at stake are rounding, and so are squared distances below
 # this share of the largest squared norm: means of equal rows differ by that much.
-_GAIN = 1e-12
+GAIN = 1e-12
 _NOISE = 1e-26
 _SAFE = 1.0 + 1e-9
 
@@ -196,7 +196,7 @@ def dissolve(state: Clustering, cluster: int) -> bool:
         increase += sum_of_squares(state.points, group, state.mean)
         weight = state.sizes[target] * joining / (state.sizes[target] + joining)
         increase += weight * squared_distance(state.mean, state.centers[target])
-    if not cost - increase > _GAIN * cost + state.noise:
+    if not cost - increase > GAIN * cost + state.noise:
         return False
     while state.sizes[cluster] > 0:
         last = state.sizes[cluster] - 1
@@ -257,7 +257,7 @@ def reassign(state: Clustering, cluster: int, k: int) -> bool:
             target = state.nearby.found[0]
             others = state.sizes[target]
             gain = saved - state.nearby.distances[0] * others / (others + 1.0)
-            if not gain > _GAIN * saved + state.noise:
+            if not gain > GAIN * saved + state.noise:
                 continue
             if gain > best or (gain == best and row < leaver):
                 best = gain

@@ -1,0 +1,297 @@
+r"""SAFE-basic and modified SAFE: the least maximum error, exactly (000, 2.1 and 3.2).
+
+The excess θ = max_t |b_t| − g_t takes few values, m − g_t with whole m ≥ 0, here called *levels*.
+For a given level every cell has a window of values, so there are two kinds of questions:
+
+- is there a solution of excess θ? The least such level is the optimum of SAFE-basic;
+- what is the least deviation D(θ) = Σ|y − y⁰| within the windows? Modified SAFE minimises
+  θ + w·D(θ) over the levels. D falls with θ and never below D(∞), the least deviation of any
+  k-anonymous counts, so levels with θ + w·D(∞) no better than the best solution cannot win.
+
+D is a whole number and as odd or even as Σy − Σy⁰, since |d| and d are: bounds on it are rounded
+up to the next such number.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kanopy.instances.errors import unknown
+from kanopy.solvers.frequency.annealing import (
+    CountDomains,
+    Interaction,
+    anneal_counts,
+    anneal_within,
+    any_counts,
+)
+from kanopy.solvers.frequency.cells import count_program, counts_of, numbers_of, sets_of
+from kanopy.solvers.frequency.chi_ex import FORMULATIONS, deviation_weight
+from kanopy.solvers.frequency.paper import solve_as_printed
+from kanopy.solvers.frequency.program import Ints, Program
+from kanopy.solvers.frequency.search import Search, choose_backend
+from kanopy.solvers.problem import Outcome, Problem
+from kanopy.solvers.registry import register
+from kanopy.solvers.run import Run
+
+TOLERANCES = ("appendix", "none")
+PROPOSALS = 100_000
+"""Moves of simulated annealing for the first solution."""
+
+
+@dataclass(frozen=True)
+class SafeBasicOptions:
+    """How SAFE-basic is solved.
+
+    Attributes
+    ----------
+    backend
+        ``auto`` (HiGHS), ``highs``, ``cpsat``, ``gurobi`` or ``scip``.
+    formulation
+        ``envelope`` for the level by level search of this package, ``paper`` for the mixed-integer
+        program as printed.
+    tolerance
+        The free errors g_t: ``appendix`` (000, Appendix A) or ``none`` (0), unless the problem
+        brings its own.
+    """
+
+    backend: str = "auto"
+    formulation: str = "envelope"
+    tolerance: str = "appendix"
+
+
+@dataclass(frozen=True)
+class MsafeOptions(SafeBasicOptions):
+    """As for SAFE-basic; ``weight`` is w of 000, 3.2, where −1 stands for the thesis' 1/n."""
+
+    weight: float = -1.0
+
+
+def complete(problem: Problem, options: SafeBasicOptions) -> Problem:
+    """The problem with tolerances, weight and the sum of the counts filled in."""
+    if options.formulation not in FORMULATIONS:
+        raise unknown("formulation", options.formulation, FORMULATIONS)
+    if options.tolerance not in TOLERANCES:
+        raise unknown("tolerance", options.tolerance, TOLERANCES)
+    assert problem.control is not None
+    tolerance = problem.tolerance
+    if tolerance is None and options.tolerance == "appendix":
+        allowed = importlib.import_module("kanopy.models.safe_basic").allowed_extra_error
+        tolerance = allowed(problem.control.values(problem.data.counts))
+    weight = 0.0
+    if isinstance(options, MsafeOptions):
+        weight = deviation_weight(problem, options.weight)
+    return replace(
+        problem,
+        tolerance=np.zeros(len(problem.control)) if tolerance is None else tolerance,
+        deviation_weight=weight,
+        total=problem.n if problem.total is None else problem.total,
+    )
+
+
+@register(
+    "safe-basic",
+    shape="frequency",
+    costs=("max-error",),
+    kinds=("nominal",),
+    exact=True,
+    bound=True,
+    paper="000, 2.1",
+    summary="counts with the least maximum error in the control tables, exactly",
+    options=SafeBasicOptions,
+    prepare=complete,
+)
+def safe_basic(problem: Problem, run: Run, options: SafeBasicOptions) -> Outcome:
+    """Rule out level after level; the first that is feasible is the optimum."""
+    if options.formulation == "paper":
+        return solve_as_printed(problem, run, "safe-basic", options.backend)
+    levels = _Levels(problem, run, options.backend)
+    level = levels.first_open()
+    run.proved(level)
+    while level < levels.best_objective - 1e-9 and not run.stopping():
+        levels.anneal(level, levels.domains, 3)
+        if levels.best_objective <= level + 1e-9:
+            break
+        search = levels.search(level, limit=np.inf)
+        if not search.complete:
+            break
+        if search.best is None:
+            level = levels.after(level)
+            run.proved(level)
+    return levels.outcome(level)
+
+
+@register(
+    "msafe",
+    shape="frequency",
+    costs=("max-error",),
+    kinds=("nominal",),
+    exact=True,
+    bound=True,
+    paper="000, 3.2",
+    summary="counts with the least maximum error plus weighted deviation, exactly",
+    options=MsafeOptions,
+    prepare=complete,
+)
+def msafe(problem: Problem, run: Run, options: MsafeOptions) -> Outcome:
+    """Minimise the deviation level by level, as long as a level can still win."""
+    if options.formulation == "paper":
+        return solve_as_printed(problem, run, "msafe", options.backend)
+    weight = problem.deviation_weight
+    levels = _Levels(problem, run, options.backend)
+    level = levels.first_open()
+    least = levels.least_deviation()
+
+    def bound(here: float, deviation: float) -> float:
+        """What a solution costs at least, if levels below ``here`` are done."""
+        later = levels.after(here) + weight * least
+        return min(here + weight * max(deviation, least), later, levels.best_objective)
+
+    deviation = least
+    while level + weight * least < levels.best_objective - 1e-9 and not run.stopping():
+        deviation = least
+        run.proved(bound(level, deviation))
+        levels.anneal(level, levels.domains, 3)
+        limit = np.inf if weight == 0 else (levels.best_objective - level) / weight
+        search = levels.search(level, limit, lambda d, level=level: run.proved(bound(level, d)))
+        if not search.complete:
+            deviation = max(deviation, search.bound)
+            break
+        level, deviation = levels.after(level), least
+    proven = bound(level, deviation)
+    run.proved(proven)
+    return levels.outcome(proven)
+
+
+class _Levels:
+    """The levels of a problem, and the best solution so far."""
+
+    def __init__(self, problem: Problem, run: Run, backend: str) -> None:
+        assert problem.control is not None
+        assert problem.tolerance is not None
+        assert problem.total is not None
+        self.problem, self.run = problem, run
+        self.tolerance, self.total = problem.tolerance, problem.total
+        self.backend = choose_backend(backend)
+        self.free_errors = np.unique(problem.tolerance)
+        self.original = problem.data.counts
+        self.interaction = Interaction(problem.control, self.original)
+        self.best = any_counts(self.original, problem.k, self.total)
+        self.best_objective = np.inf
+        self.offer(self.best)
+        self.domains = CountDomains.near(self.original, self.best, problem.k)
+        # Counts with a small χ² error have small errors everywhere.
+        self.offer(
+            anneal_counts(
+                self.original,
+                self.best,
+                self.domains,
+                self.interaction,
+                problem.deviation_weight,
+                run.rng,
+                PROPOSALS,
+            )
+        )
+
+    def offer(self, counts: Ints) -> None:
+        """Keep counts if they are better."""
+        outcome = Outcome(counts=counts)
+        objective = self.problem.objective(outcome)
+        self.run.found(outcome, objective)
+        if objective < self.best_objective:
+            self.best, self.best_objective = counts, objective
+
+    def outcome(self, bound: float) -> Outcome:
+        """The answer."""
+        return Outcome(counts=self.best, bound=bound, solver=self.backend.version())
+
+    def after(self, level: float) -> float:
+        """The next level: the least m − g_t above this one."""
+        return float(np.min(np.floor(level + self.free_errors + 1e-9) + 1 - self.free_errors))
+
+    def first_open(self) -> float:
+        """The least level that a relaxation does not rule out, found by bisection.
+
+        Windows only grow with the level, so what is ruled out at a level is ruled out below. No
+        level is below −min g, since |b_t| ≥ 0 for every t.
+        """
+        levels = [-float(self.free_errors[0])]
+        while levels[-1] < self.best_objective - 1e-9:
+            levels.append(self.after(levels[-1]))
+        ruled_out, possible = -1, len(levels) - 1
+        while possible - ruled_out > 1 and not self.run.stopping():
+            middle = (ruled_out + possible) // 2
+            search = Search(self.run, self.backend)
+            if search.relaxation_feasible(self.program(levels[middle], np.inf)):
+                possible = middle
+            else:
+                ruled_out = middle
+        return levels[ruled_out + 1]
+
+    def least_deviation(self) -> float:
+        """A lower bound of the deviation of all k-anonymous counts with the right sum.
+
+        A count below k moves to 0 or to k at least, and the changes add up to Σy − Σy⁰.
+        """
+        moved = np.minimum(self.original, self.problem.k - self.original)
+        change = abs(self.total - int(self.original.sum()))
+        return self.rounded(max(float(moved[self.original < self.problem.k].sum()), change))
+
+    def rounded(self, deviation: float) -> float:
+        """The least possible deviation that is no smaller."""
+        if not np.isfinite(deviation):
+            return deviation
+        odd = (self.total - int(self.original.sum())) % 2
+        return float(2 * np.ceil((deviation - odd) / 2 - 1e-6) + odd)
+
+    def program(self, level: float, limit: float) -> Program:
+        """Least deviation, at most ``limit``, within the windows of a level."""
+        return count_program(replace(self.problem, deviation_weight=1.0), limit, level)
+
+    def anneal(self, level: float, domains: CountDomains, times: int) -> None:
+        """Look for counts of small deviation within the windows of a level."""
+        for _ in range(times):
+            if self.run.stopping(iterations=PROPOSALS):
+                break
+            counts = anneal_within(
+                self.original,
+                self.best,
+                domains,
+                self.interaction,
+                self.tolerance + level,
+                self.run.rng,
+                PROPOSALS,
+            )
+            if counts is not None:
+                self.offer(counts)
+
+    def search(
+        self, level: float, limit: float, proved: Callable[[float], object] = lambda bound: None
+    ) -> Search:
+        """Minimise the deviation within the windows of a level; for w = 0 any solution will do."""
+        program = self.program(level, limit)
+
+        def improve(reduced: Program) -> Ints | None:
+            if search.best is None:
+                return None
+            self.anneal(level, CountDomains.of(sets_of(reduced, self.total)), 2)
+            return numbers_of(self.best, self.total)
+
+        search = Search(
+            self.run,
+            self.backend,
+            found=lambda numbers, _: self.offer(counts_of(numbers, self.total)),
+            proved=proved,
+            improve=improve,
+            limit=limit,
+            rounded=self.rounded,
+            gap=1.99 if self.problem.deviation_weight > 0 else 1e9,
+        )
+        known = numbers_of(self.best, self.total)
+        if program.objective(known) <= limit:
+            search.best, search.limit = known, program.objective(known)
+        search.minimise(program)
+        return search

@@ -1,0 +1,211 @@
+"""Exact search: reduce a choice program by ever tighter relaxations, then solve what is left.
+
+Each round relaxes the program with larger blocks, raises the bound, drops what the bound rules out,
+and lets a heuristic look for a better solution in what remains. Most programs of the thesis are
+empty after a few rounds; the rest goes to a mixed-integer solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kanopy.instances.errors import KanopyError
+from kanopy.models.linear_form import LinearForm
+from kanopy.solvers.backends.choice import find_backend
+from kanopy.solvers.backends.highs import HighsBackend
+from kanopy.solvers.backends.protocol import Backend, BackendResult, Limits
+from kanopy.solvers.frequency.program import Floats, Ints, Program, simplify
+from kanopy.solvers.frequency.propagation import propagate
+from kanopy.solvers.frequency.relaxation import Relaxation, relax
+from kanopy.solvers.run import Run
+
+ROUNDS = (0, 100, 400, 1000, 3000)
+"""Most configurations of a block, round by round."""
+FINAL_CONFIGURATIONS = 100
+"""Most configurations of a block in the mixed-integer program."""
+CLOSED = 1e-8
+"""Relative gap at which a search ends."""
+SOLVER_ERROR = 1e-7
+"""Relative error that the bound of a mixed-integer solver working in doubles may have."""
+COST_UNIT = 1e-8
+"""Costs are rounded to multiples of this for a solver that works in whole numbers."""
+
+
+@dataclass
+class Search:
+    """Minimise a choice program.
+
+    Parameters
+    ----------
+    run
+        Clock and stopping rule.
+    backend
+        Solver for what the relaxations leave over.
+    found
+        Called with the numbers of the options of each better solution, and its objective.
+    proved
+        Called with lower bounds of the optimum, or of ``limit`` if that is less.
+    improve
+        A heuristic that looks for a good solution in a reduced program.
+    limit
+        Solutions that cost more are of no interest; lowered whenever a better one is found.
+    best
+        Numbers of the options of the best solution so far.
+    rounded
+        The least objective that a solution can have, no smaller than a given bound.
+    gap
+        A solution so close to the bound, in absolute terms, is known to be optimal.
+    """
+
+    run: Run
+    backend: Backend
+    found: Callable[[Ints, float], object] = lambda numbers, objective: None
+    proved: Callable[[float], object] = lambda bound: None
+    improve: Callable[[Program], Ints | None] = lambda program: None
+    limit: float = np.inf
+    best: Ints | None = None
+    rounded: Callable[[float], float] = lambda bound: bound
+    gap: float = CLOSED
+    bound: float = field(default=-np.inf, init=False)
+    complete: bool = field(default=False, init=False)
+
+    def minimise(self, program: Program) -> None:
+        """Search; afterwards ``best`` and ``bound`` say what is known, and ``complete`` if all is.
+
+        ``bound`` holds for all solutions that cost at most the initial ``limit``: where none does,
+        it is the limit.
+        """
+        self.source = program
+        program = _tidy(program)
+        options = np.inf
+        for configurations in ROUNDS:
+            if self.solved(program) or self.run.stopping():
+                return
+            if configurations and len(program.cost) > 0.98 * options:
+                break  # the last round did not help
+            options = len(program.cost)
+            relaxation = relax(program, configurations)
+            answer = self.linear(relaxation)
+            if answer.status == "infeasible":
+                return self.exhausted()
+            if answer.duals is None:
+                break
+            bound, program = relaxation.reduce(answer.duals, self.limit)
+            self.prove(bound)
+            program = _tidy(program)
+            if not self.solved(program):
+                self.offer(self.improve(program))
+        if not self.solved(program) and not self.run.stopping():
+            self.finish_by_integers(program)
+
+    def relaxation_feasible(self, program: Program) -> bool:
+        """Whether propagation and the plain linear relaxation leave a program any solution."""
+        program = _tidy(program)
+        return not program.infeasible and (
+            program.groups == 0 or self.linear(relax(program, 0)).status != "infeasible"
+        )
+
+    def solved(self, program: Program) -> bool:
+        """Whether nothing is left to decide, or to gain."""
+        if not self.complete:
+            if program.groups == 0 and not program.infeasible:
+                self.offer(program.decided)
+            if program.groups == 0 or program.infeasible:
+                self.exhausted()
+            else:
+                self.complete = self.closed
+        return self.complete
+
+    @property
+    def closed(self) -> bool:
+        """Whether the bound is so close to the limit that nothing can be gained."""
+        gap = CLOSED * max(1.0, abs(self.limit))
+        return self.limit - self.bound <= (gap if self.best is None else max(gap, self.gap))
+
+    def exhausted(self) -> None:
+        """Nothing that costs less than the limit is left."""
+        if self.limit - self.bound > CLOSED * max(1.0, abs(self.limit)):
+            self.prove(self.limit)
+        self.complete = True
+
+    def prove(self, bound: float) -> None:
+        """Raise the bound; what was dropped costs more than the limit."""
+        bound = min(self.rounded(bound), self.limit)
+        if bound > self.bound:
+            self.bound = bound
+            self.proved(bound)
+
+    def offer(self, numbers: Ints | None) -> None:
+        """Keep a solution if it is better."""
+        if numbers is None:
+            return
+        objective = self.source.objective(numbers)
+        if objective < self.limit or (self.best is None and objective <= self.limit):
+            self.limit, self.best = objective, numbers
+            self.found(numbers, objective)
+
+    def linear(self, relaxation: Relaxation) -> BackendResult:
+        """Solve the relaxation as a linear program."""
+        form = relaxation.form
+        return HighsBackend().solve(
+            replace(form, integer=np.zeros(len(form.cost), dtype=np.bool_)), self.limits()
+        )
+
+    def limits(self) -> Limits:
+        """What is left of the time."""
+        return Limits(
+            seconds=self.run.remaining(),
+            seed=self.run.seed,
+            absolute_gap=self.gap,
+            interrupted=self.run.stopping,
+        )
+
+    def finish_by_integers(self, program: Program) -> None:
+        """Hand what is left to a mixed-integer solver."""
+        whole = not self.backend.capabilities.milp
+        relaxation = relax(program, 0 if whole else FINAL_CONFIGURATIONS, whole_sums=whole)
+        form, unit, error = relaxation.form, 1.0, SOLVER_ERROR
+        if whole:
+            form, unit = _in_units(form), COST_UNIT
+            # One column of each set is chosen, and each is off by at most half a unit.
+            error = 0.0
+        lost = 0.5 * unit * (relaxation.owner[-1] + 1) if whole else 0.0
+
+        def proven(bound: float) -> float:
+            return bound * unit - lost - error * max(1.0, abs(bound))
+
+        def progress(x: Floats | None, bound: float) -> None:
+            if x is not None:
+                self.offer(relaxation.options(x))
+            if np.isfinite(bound):
+                self.prove(proven(bound))
+
+        start = None if self.best is None else relaxation.point(self.best)
+        answer = self.backend.solve(form, self.limits(), start, progress)
+        if answer.status == "failed":
+            raise KanopyError(f"{answer.message}; try the option backend with another solver")
+        if answer.status == "infeasible":
+            self.exhausted()
+            return
+        progress(answer.x, answer.bound)
+        self.complete = answer.status == "optimal"
+
+
+def choose_backend(name: str) -> Backend:
+    """The back-end of that name, ready to be used; ``auto`` is HiGHS."""
+    backend = find_backend("highs" if name == "auto" else name)
+    if reason := backend.unavailable():
+        raise KanopyError(reason)
+    return backend
+
+
+def _tidy(program: Program) -> Program:
+    return simplify(propagate(simplify(program)))
+
+
+def _in_units(form: LinearForm) -> LinearForm:
+    """The same program with its costs in whole multiples of the unit."""
+    return replace(form, cost=np.rint(form.cost / COST_UNIT), constant=form.constant / COST_UNIT)
