@@ -27,6 +27,9 @@ CANDIDATES = 8
 ITERATIONS = 200
 """Dual simplex iterations per child in strong branching."""
 
+NODE_COLUMNS = 1500
+"""Columns up to which a node is left to a MIP: beyond, branching once more is faster."""
+
 Pair = tuple[int, int]
 
 
@@ -135,7 +138,7 @@ class Tree:
         gap = engine.target() - bound.value
         if not engine.options.enumeration or gap > 0.8 * self.failed_gap:
             return bound.value
-        value = engine.finish_node(bound, restrictions, engine.options.most_columns // 4, 60.0)
+        value = engine.finish_node(bound, restrictions, NODE_COLUMNS, 20.0)
         if value <= bound.value:
             self.failed_gap = min(self.failed_gap, gap)
         return value

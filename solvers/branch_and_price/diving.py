@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from kanopy.solvers.branch_and_price.column_generation import Clock, ColumnGeneration
 from kanopy.solvers.branch_and_price.enumeration import choose
 from kanopy.solvers.branch_and_price.pricing import Restrictions
+from kanopy.solvers.branch_and_price.start import padded
 
 SURE = 0.98
 LIKELY = 0.6
-LAST_CLUSTERS = 40
-"""Clusters' worth of rows that are left to a MIP."""
+LAST_ROWS = 300
+"""This many rows over k are left to a MIP; larger clusters make it harder."""
 
 
 def dive(
@@ -36,9 +37,9 @@ def dive(
         while not clock.over():
             used = _used(master.clusters, fixed, master.types)
             left = master.multiplicities - used
-            if left.sum() == 0:
-                return np.repeat(master.clusters, fixed.astype(np.int64), axis=0)
-            if left.sum() <= LAST_CLUSTERS * master.k:
+            if left.sum() < 2 * master.k:
+                return _completed(master.clusters, fixed, left, master.k)
+            if left.sum() * master.k <= LAST_ROWS:
                 finished = _finish(generation, fixed, left, before, clock)
                 if finished is not None:
                     return finished
@@ -56,7 +57,7 @@ def dive(
             x[: len(relaxation.x)] = relaxation.x
             more = _choose_columns(master.clusters, x - fixed, left, master.k, share, rng)
             if not more.any():
-                return None
+                return _completed(master.clusters, fixed, left, master.k)
             fixed = fixed + more
         return None
     finally:
@@ -70,6 +71,17 @@ def _used(
 ) -> NDArray[np.int64]:
     rows = np.repeat(clusters, times.astype(np.int64), axis=0).ravel()
     return np.bincount(rows[rows >= 0], minlength=number).astype(np.int64)
+
+
+def _completed(
+    clusters: NDArray[np.int32], fixed: NDArray[np.float64], left: NDArray[np.int64], k: int
+) -> NDArray[np.int32]:
+    """The fixed clusters and the rows left as they come, k at a time."""
+    rest = np.repeat(np.arange(len(left)), left).astype(np.int32)
+    number = len(rest) // k
+    parts = [rest[i * k : (i + 1) * k if i < number - 1 else None] for i in range(number)]
+    chosen = np.repeat(clusters, fixed.astype(np.int64), axis=0)
+    return np.concatenate([chosen, padded(parts, clusters.shape[1])])
 
 
 def _fits(clusters: NDArray[np.int32], left: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -131,7 +143,7 @@ def _finish(
     renumbered = np.cumsum(open_types) - 1
     clusters = master.clusters[fitting]
     residual = np.where(clusters >= 0, renumbered[clusters], -1).astype(np.int32)
-    chosen = choose(residual, master.costs[fitting], left[open_types], master.k, clock.within(2.0))
+    chosen = choose(residual, master.costs[fitting], left[open_types], master.k, clock.within(1.0))
     if chosen.clusters is None:
         return None
     types = np.flatnonzero(open_types).astype(np.int32)

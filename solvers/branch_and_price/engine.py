@@ -137,8 +137,7 @@ class Engine:
     def relax(self) -> None:
         """Column generation at the root."""
         self.generated = self.generate(Restrictions())
-        if self.options.dives and not self.done():
-            self.dive()
+        self.dives(2)
 
     def tighten(self) -> None:
         """Rounds of cuts while they help, with dives and tries to finish in between."""
@@ -146,8 +145,8 @@ class Engine:
         for round_number in range(self.options.most_cut_rounds if self.options.cuts else 0):
             if self.done() or not self.generated.converged:
                 return
-            if self.options.dives and round_number % 4 == 3:
-                self.dive()
+            if round_number % 3 == 2:
+                self.dives(1)
             before = self.lower
             if not self.cut_round(Restrictions()):
                 break
@@ -155,6 +154,7 @@ class Engine:
             stalled = stalled + 1 if gained < 0.02 * (self.upper() - before) else 0
             if stalled == 3:
                 break
+        self.dives(4)
 
     def cut_round(self, restrictions: Restrictions, root: bool = True) -> bool:
         """Separate and generate columns again; False if nothing is violated."""
@@ -204,22 +204,34 @@ class Engine:
     def choose_from(self, listed: Listed, bound: Bound, clock: Clock) -> tuple[float, bool]:
         """Best partition over the listed clusters and the incumbent, by a MIP."""
         far = self.upper() > 1.2 * listed.cutoff  # such a start only makes the program larger
-        pool, start = with_start(listed.clusters, self.incumbent()[: 0 if far else None])
+        mine = self.incumbent()[: 0 if far else None]
+        pool, start = with_start(listed.clusters, mine)
         costs = np.concatenate([listed.costs, self.costs(pool[len(listed.clusters) :])])
         limit = clock.within(max(10.0, 0.3 * self.clock.remaining()))
-        k, seed = self.problem.k, self.run.seed
-        chosen = choose(pool, costs, self.copies, k, limit, bound.cuts, self.step, None if far else start, seed)
+        chosen = choose(
+            pool,
+            costs,
+            self.copies,
+            self.problem.k,
+            limit,
+            bound.cuts,
+            self.step,
+            None if far else start,
+            self.run.seed,
+        )
         if chosen.clusters is not None:
             self.found(chosen.clusters)
         return self.rounded(chosen.bound), chosen.optimal
 
-    def dive(self, restrictions: Restrictions | None = None) -> None:
-        """One dive from the current relaxation."""
-        share = float(self.run.rng.uniform(0.1, 0.3))
-        limit = self.clock.within(max(10.0, 0.2 * self.clock.remaining()))
-        clusters = dive(self.generation, limit, self.run.rng, restrictions, share)
-        if clusters is not None:
-            self.found(clusters)
+    def dives(self, number: int, restrictions: Restrictions | None = None) -> None:
+        """Dives from the current relaxation, more of them as long as they find something."""
+        left = number if self.options.dives else 0
+        while left > 0 and not self.done():
+            share = float(self.run.rng.uniform(0.1, 0.3))
+            limit = self.clock.within(max(10.0, 0.2 * self.clock.remaining()))
+            clusters = dive(self.generation, limit, self.run.rng, restrictions, share)
+            improved = clusters is not None and self.found(clusters)
+            left = max(left - 1, 2 if improved else 0)
 
     def tell_rows_apart(self) -> bool:
         """Begin again with every row its own type: pairs to branch on must be single."""
@@ -292,12 +304,13 @@ class Engine:
         reported = min(self.lower, self.upper())
         self.run.proved(reported, columns=len(self.master), cuts=len(self.master.cuts))
 
-    def found(self, clusters: NDArray[np.int32]) -> None:
-        """Offer a partition."""
-        labels = labels_of(clusters, self.types)
-        if self.run.found_labels(labels):
-            rows = sorted_rows(clusters)
-            self.master.add(rows, self.costs(rows))
+    def found(self, clusters: NDArray[np.int32]) -> bool:
+        """Offer a partition; True if it is the best so far."""
+        if not self.run.found_labels(labels_of(clusters, self.types)):
+            return False
+        rows = sorted_rows(clusters)
+        self.master.add(rows, self.costs(rows))
+        return True
 
     def incumbent(self) -> NDArray[np.int32]:
         """The best partition as clusters of types."""
