@@ -117,16 +117,13 @@ class HammingPricer:
         items = make_items(self.multiplicities, duals, cuts, restrictions)
         rules = make_rules(self.k, items, duals, search)
         walk = make_walk(items, rules, search)
-        starts = items.starts[:-1]
-        near = self._nearest(rules.smallest)[items.members[starts]]
-        words = self._words[items.members]
-        worth = items.duals - _inner_distances(items.starts, words, self._tables)
+        near = self._nearest(rules.smallest)[items.members[items.starts[:-1]]]
+        metric = _make_metric(self._words[items.members], self._tables, items.starts)
+        worth = items.duals - _inner_distances(metric)
         stack = _make_stack(items, rules, worth)
 
         def advance() -> int:
-            status: int = _advance(
-                items, rules, walk, stack, words, self._tables, worth, near, BUDGET
-            )
+            status: int = _advance(items, rules, walk, stack, metric, worth, near, BUDGET)
             return status
 
         clusters, complete = run(advance, walk, search.most_columns, self.stopping)
@@ -145,9 +142,9 @@ class HammingPricer:
             if len(self._words) > _MOST_TYPES or smallest < 3:
                 self._near[smallest] = np.zeros(shape)
             else:
-                self._near[smallest] = _nearest_sums(
-                    self._words, self._tables, self.multiplicities, smallest
-                )
+                single = np.arange(len(self._words) + 1, dtype=np.int64)
+                metric = _make_metric(self._words, self._tables, single)
+                self._near[smallest] = _nearest_sums(metric, self.multiplicities, smallest)
         return self._near[smallest]
 
 
@@ -226,37 +223,61 @@ def _pack(codes: NDArray[np.int32], weights: Floats) -> tuple[NDArray[np.uint64]
     return words, tables
 
 
+class _Metric(NamedTuple):
+    """Packed rows by item; the first words, nearly always the only ones, lie by themselves."""
+
+    starts: Ints
+    words: NDArray[np.uint64]
+    table: Floats
+    more_words: NDArray[np.uint64]
+    more_tables: Floats
+
+
+def _make_metric(words: NDArray[np.uint64], tables: Floats, starts: Ints) -> _Metric:
+    return _Metric(
+        starts=starts,
+        words=np.ascontiguousarray(words[:, 0]),
+        table=np.ascontiguousarray(tables[0]),
+        more_words=np.ascontiguousarray(words[:, 1:]),
+        more_tables=np.ascontiguousarray(tables[1:]),
+    )
+
+
 @njit(cache=True)
-def _apart(words: NDArray[np.uint64], tables: Floats, a: int, b: int) -> float:
+def _pattern(different: np.uint64) -> np.uint64:
+    """The bytes of a word that are not 0, as bits."""
+    different |= different >> _S4
+    different |= different >> _S2
+    different |= different >> _S1
+    return ((different & _ONES) * _GATHER) >> _S56
+
+
+@njit(cache=True)
+def _apart(metric: _Metric, a: int, b: int) -> float:
     """Distance of two rows."""
-    total = 0.0
-    for w in range(words.shape[1]):
-        different = words[a, w] ^ words[b, w]
-        different |= different >> _S4
-        different |= different >> _S2
-        different |= different >> _S1
-        total += tables[w, ((different & _ONES) * _GATHER) >> _S56]
-    return total
+    total = metric.table[_pattern(metric.words[a] ^ metric.words[b])]
+    for w in range(metric.more_words.shape[1]):
+        different = metric.more_words[a, w] ^ metric.more_words[b, w]
+        total += metric.more_tables[w, _pattern(different)]
+    return float(total)
 
 
 @njit(cache=True)
-def _distance(starts: Ints, words: NDArray[np.uint64], tables: Floats, a: int, b: int) -> float:
+def _distance(metric: _Metric, a: int, b: int) -> float:
     """Sum of the distances between the rows of two items."""
-    if starts[a + 1] - starts[a] == 1 and starts[b + 1] - starts[b] == 1:
-        return _apart(words, tables, starts[a], starts[b])
     total = 0.0
-    for i in range(starts[a], starts[a + 1]):
-        for j in range(starts[b], starts[b + 1]):
-            total += _apart(words, tables, i, j)
+    for i in range(metric.starts[a], metric.starts[a + 1]):
+        for j in range(metric.starts[b], metric.starts[b + 1]):
+            total += _apart(metric, i, j)
     return total
 
 
 @njit(cache=True)
-def _inner_distances(starts: Ints, words: NDArray[np.uint64], tables: Floats) -> Floats:
-    inner = np.zeros(len(starts) - 1)
+def _inner_distances(metric: _Metric) -> Floats:
+    inner = np.zeros(len(metric.starts) - 1)
     for a in range(len(inner)):
-        if starts[a + 1] - starts[a] > 1:
-            inner[a] = _distance(starts, words, tables, a, a) / 2
+        if metric.starts[a + 1] - metric.starts[a] > 1:
+            inner[a] = _distance(metric, a, a) / 2
     return inner
 
 
@@ -295,9 +316,8 @@ def _insert(smallest: Floats, length: int, most: int, value: float, copies: int)
 
 
 @njit(cache=True)
-def _nearest_sums(
-    words: NDArray[np.uint64], tables: Floats, multiplicities: Ints, columns: int
-) -> Floats:
+def _nearest_sums(metric: _Metric, multiplicities: Ints, columns: int) -> Floats:
+    words = metric.words
     sums = np.zeros((len(words), columns))
     nearest = np.zeros(columns)
     most = columns - 1
@@ -307,7 +327,7 @@ def _nearest_sums(
             if length == most and nearest[most - 1] == 0.0:
                 break
             if b != a:
-                distance = _apart(words, tables, a, b)
+                distance = _apart(metric, a, b)
                 if length < most or distance < nearest[most - 1]:
                     length = _insert(nearest, length, most, distance, multiplicities[b])
         for j in range(most):
@@ -369,23 +389,24 @@ def _sort(stack: _Stack, begin: int, end: int) -> None:
 @njit(cache=True)
 def _filter(items: Items, rules: Rules, walk: Walk, stack: _Stack, depth: int, length: int) -> None:
     """Keep candidates that, with the best others, stay below the limit."""
+    names, lefts, distances, bounds = stack.items, stack.left, stack.distances, stack.bounds
+    sizes, smallest = items.sizes, stack.smallest
     need, most = stack.needs[depth], stack.mosts[depth]
     room_left = walk.limit[0] - stack.values[depth]
-    with_one = _best_sum(stack.smallest, length, max(need - 1, 0), most - 1)
-    kept = stack.begins[depth]
-    for p in range(stack.begins[depth], stack.ends[depth]):
-        z = stack.items[p]
-        size = items.sizes[z]
-        others = (
-            with_one
-            if size == 1
-            else _best_sum(stack.smallest, length, max(need - size, 0), most - size)
-        )
-        if size * stack.bounds[p] + others < room_left:
-            stack.items[kept] = z
-            stack.left[kept] = stack.left[p]
-            stack.distances[kept] = stack.distances[p]
-            stack.bounds[kept] = stack.bounds[p]
+    with_one = _best_sum(smallest, length, max(need - 1, 0), most - 1)
+    begin, end = stack.begins[depth], stack.ends[depth]
+    kept = begin
+    for p in range(begin, end):
+        z = names[p]
+        size = sizes[z]
+        others = with_one
+        if size > 1:
+            others = _best_sum(smallest, length, max(need - size, 0), most - size)
+        if size * bounds[p] + others < room_left:
+            names[kept] = z
+            lefts[kept] = lefts[p]
+            distances[kept] = distances[p]
+            bounds[kept] = bounds[p]
             kept += 1
     stack.ends[depth] = kept
 
@@ -396,43 +417,52 @@ def _list(
     rules: Rules,
     walk: Walk,
     stack: _Stack,
-    words: NDArray[np.uint64],
-    tables: Floats,
+    metric: _Metric,
     worth: Floats,
     near: Floats,
     depth: int,
     position: int,
 ) -> None:
     """List the candidates after choosing the one at a position: that one again and later ones."""
-    x = stack.items[position]
+    # arrays by name, since taking them out of a tuple in the loop costs more than the loop does
+    names, lefts, distances, bounds = stack.items, stack.left, stack.distances, stack.bounds
+    sizes, starts, shares, blocked = items.sizes, items.starts, walk.shares, walk.blocked
+    smallest, words, table = stack.smallest, metric.words, metric.table
+    x = names[position]
+    word = words[starts[x]]
+    narrow = metric.more_words.shape[1] == 0 and sizes[x] == 1
     child = depth + 1
     begin = stack.ends[depth]
     need, most = stack.needs[child], stack.mosts[child]
     beyond = rules.removal and need == 0
     place, length = begin, 0
-    for p in range(position, stack.ends[depth]):
-        z = stack.items[p]
-        left = stack.left[p] - (1 if p == position else 0)
-        size = items.sizes[z]
-        if left <= 0 or size > most or walk.blocked[z] > 0:
+    for p in range(position, begin):
+        z = names[p]
+        left = lefts[p] - (1 if p == position else 0)
+        size = sizes[z]
+        if left <= 0 or size > most or blocked[z] > 0:
             continue
-        distance = stack.distances[p] + _distance(items.starts, words, tables, x, z)
-        excess = distance - worth[z]
+        distance = distances[p]
+        if narrow and size == 1:
+            distance += table[_pattern(word ^ words[starts[z]])]
+        else:
+            distance += _distance(metric, x, z)
+        bound = distance - worth[z]
         if size == 1:
-            if beyond and excess >= 0.0:
+            if beyond and bound >= 0.0:
                 continue
-            bound = excess + walk.shares[z]
+            bound += shares[z]
             if need > 1:
                 bound += 0.5 * near[z, need - 1]
         else:
-            bound = (excess + walk.shares[z]) / size
-        stack.items[place] = z
-        stack.left[place] = left
-        stack.distances[place] = distance
-        stack.bounds[place] = bound
+            bound = (bound + shares[z]) / size
+        names[place] = z
+        lefts[place] = left
+        distances[place] = distance
+        bounds[place] = bound
         place += 1
-        if length < most or bound < stack.smallest[most - 1]:
-            length = _insert(stack.smallest, length, most, bound, left * size)
+        if length < most or bound < smallest[most - 1]:
+            length = _insert(smallest, length, most, bound, left * size)
     stack.begins[child] = begin
     stack.ends[child] = place
     _filter(items, rules, walk, stack, child, length)
@@ -444,8 +474,7 @@ def _choose(
     rules: Rules,
     walk: Walk,
     stack: _Stack,
-    words: NDArray[np.uint64],
-    tables: Floats,
+    metric: _Metric,
     worth: Floats,
     depth: int,
     position: int,
@@ -465,7 +494,7 @@ def _choose(
         for c in range(depth):
             rest = stack.slack[depth, c]
             if rest < np.inf:
-                rest -= _distance(items.starts, words, tables, stack.chosen[c], x)
+                rest -= _distance(metric, stack.chosen[c], x)
             stack.slack[child, c] = rest
             tight = tight or rest <= 0.0
     if (
@@ -490,8 +519,7 @@ def _advance(
     rules: Rules,
     walk: Walk,
     stack: _Stack,
-    words: NDArray[np.uint64],
-    tables: Floats,
+    metric: _Metric,
     worth: Floats,
     near: Floats,
     budget: int,
@@ -534,13 +562,13 @@ def _advance(
         work += 1
         if stack.left[position] <= 0 or items.sizes[x] > stack.mosts[depth]:
             continue
-        if not _choose(items, rules, walk, stack, words, tables, worth, depth, position):
+        if not _choose(items, rules, walk, stack, metric, worth, depth, position):
             continue
         counters[NODES] += 1
         counters[ALL_NODES] += 1
         enter(items, walk, x, 1)
         work += stack.ends[depth] - position
-        _list(items, rules, walk, stack, words, tables, worth, near, depth, position)
+        _list(items, rules, walk, stack, metric, worth, near, depth, position)
         child = depth + 1
         begin, end = stack.begins[child], stack.ends[child]
         if begin == end:
