@@ -27,8 +27,8 @@ from kanopy.solvers.frequency.program import Floats, Ints
 HOT, COLD = 3.0, 0.02
 """First and last temperature, in units of the χ² error."""
 
-PENALTY = 4.0
-"""Price of a unit of error beyond what is allowed, in units of deviation."""
+WARM, COOL = 1.0, 0.1
+"""First and last temperature where the deviation is minimised, in units of deviation."""
 
 DENSE = 2048
 """Up to so many combinations Q is kept as a matrix; beyond, its entries are summed on demand."""
@@ -152,12 +152,14 @@ def anneal_within(
     domains: CountDomains,
     interaction: Interaction,
     reach: Floats,
+    penalty: float,
     rng: np.random.Generator,
     proposals: int,
 ) -> Ints | None:
     """Counts of small deviation Σ|y − y⁰| whose cell errors are all at most ``reach``, if met.
 
-    Errors beyond their reach are allowed on the way, at a price of ``PENALTY`` a unit.
+    Errors beyond their reach are allowed on the way, at a price of ``penalty`` a unit, measured in
+    units of deviation: a low one finds small deviations, a high one finds any solution sooner.
     """
     free = np.flatnonzero(np.diff(domains.start) > 1)
     if len(free) < 2:
@@ -171,11 +173,11 @@ def anneal_within(
         domains.position,
         interaction.arrays,
         np.floor(reach + 1e-9).astype(np.int64),
-        PENALTY,
+        penalty,
         rng,
         proposals,
-        HOT,
-        COLD,
+        WARM,
+        COOL,
     )
     return np.asarray(best) if met else None
 

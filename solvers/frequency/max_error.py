@@ -38,8 +38,10 @@ from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
 
 TOLERANCES = ("appendix", "none")
-PROPOSALS = 100_000
-"""Moves of simulated annealing for the first solution."""
+PROPOSALS = 300_000
+"""Moves of one run of simulated annealing."""
+PENALTIES = (1.0, 4.0, 1.0, 4.0)
+"""Price of an error beyond the level, one for each run of simulated annealing."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,10 @@ def safe_basic(problem: Problem, run: Run, options: SafeBasicOptions) -> Outcome
     level = levels.first_open()
     run.proved(level)
     while level < levels.best_objective - 1e-9 and not run.stopping():
-        levels.anneal(level, levels.domains, 3)
+        levels.anneal(level, levels.domains)
         if levels.best_objective <= level + 1e-9:
             break
-        search = levels.search(level, limit=np.inf)
+        search = levels.search(level, levels.largest_deviation)
         if not search.complete:
             break
         if search.best is None:
@@ -154,8 +156,10 @@ def msafe(problem: Problem, run: Run, options: MsafeOptions) -> Outcome:
     while level + weight * least < levels.best_objective - 1e-9 and not run.stopping():
         deviation = least
         run.proved(bound(level, deviation))
-        levels.anneal(level, levels.domains, 3)
-        limit = np.inf if weight == 0 else (levels.best_objective - level) / weight
+        levels.anneal(level, levels.domains)
+        limit = levels.largest_deviation
+        if weight > 0:
+            limit = min(limit, (levels.best_objective - level) / weight)
         search = levels.search(level, limit, lambda d, level=level: run.proved(bound(level, d)))
         if not search.complete:
             deviation = max(deviation, search.bound)
@@ -231,6 +235,11 @@ class _Levels:
                 ruled_out = middle
         return levels[ruled_out + 1]
 
+    @property
+    def largest_deviation(self) -> float:
+        """What no counts exceed: |y − y⁰| ≤ y + y⁰."""
+        return float(self.total + self.original.sum())
+
     def least_deviation(self) -> float:
         """A lower bound of the deviation of all k-anonymous counts with the right sum.
 
@@ -251,9 +260,9 @@ class _Levels:
         """Least deviation, at most ``limit``, within the windows of a level."""
         return count_program(replace(self.problem, deviation_weight=1.0), limit, level)
 
-    def anneal(self, level: float, domains: CountDomains, times: int) -> None:
+    def anneal(self, level: float, domains: CountDomains) -> None:
         """Look for counts of small deviation within the windows of a level."""
-        for _ in range(times):
+        for penalty in PENALTIES:
             if self.run.stopping(iterations=PROPOSALS):
                 break
             counts = anneal_within(
@@ -262,6 +271,7 @@ class _Levels:
                 domains,
                 self.interaction,
                 self.tolerance + level,
+                penalty,
                 self.run.rng,
                 PROPOSALS,
             )
@@ -277,7 +287,7 @@ class _Levels:
         def improve(reduced: Program) -> Ints | None:
             if search.best is None:
                 return None
-            self.anneal(level, CountDomains.of(sets_of(reduced, self.total)), 2)
+            self.anneal(level, CountDomains.of(sets_of(reduced, self.total)))
             return numbers_of(self.best, self.total)
 
         search = Search(

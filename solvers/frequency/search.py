@@ -102,11 +102,14 @@ class Search:
             self.finish_by_integers(program)
 
     def relaxation_feasible(self, program: Program) -> bool:
-        """Whether propagation and the plain linear relaxation leave a program any solution."""
+        """Whether propagation and the first relaxations leave a program any solution."""
         program = _tidy(program)
-        return not program.infeasible and (
-            program.groups == 0 or self.linear(relax(program, 0)).status != "infeasible"
-        )
+        for configurations in ROUNDS[:2]:
+            if program.groups == 0 or program.infeasible:
+                return not program.infeasible
+            if self.linear(relax(program, configurations)).status == "infeasible":
+                return False
+        return True
 
     def solved(self, program: Program) -> bool:
         """Whether nothing is left to decide, or to gain."""
