@@ -210,4 +210,6 @@ def pair_weights(
     inside = left >= 0
     both = np.column_stack([left[inside], right[inside]])
     pairs, where = np.unique(both, axis=0, return_inverse=True)
-    return pairs, np.bincount(where.ravel(), weights=weight[inside], minlength=len(pairs))
+    total = np.zeros(len(pairs))
+    np.add.at(total, where.ravel(), weight[inside])
+    return pairs, total

@@ -88,8 +88,8 @@ def _fits(clusters: NDArray[np.int32], left: NDArray[np.int64]) -> NDArray[np.bo
     """Which clusters the rows left can still fill, copies counted."""
     inside = clusters >= 0
     copies = (clusters[:, :, None] == clusters[:, None, :]).sum(axis=2)
-    fits: NDArray[np.bool_] = np.where(inside, copies <= left[clusters], True).all(axis=1)
-    return fits
+    too_many = inside & (copies > left[clusters])
+    return np.asarray(too_many.sum(axis=1) == 0, dtype=bool)
 
 
 def _choose_columns(

@@ -112,8 +112,20 @@ class Engine:
         if self.options.branching and not self.done():
             from kanopy.solvers.branch_and_price.branching import Tree
 
-            if self.tell_rows_apart() and not self.done():
-                Tree(self).search()
+            if self.tell_rows_apart():
+                if not self.done():
+                    Tree(self).search()
+            else:
+                self.insist()
+
+    def insist(self) -> None:
+        """Where branching is out of reach: dive and finish again while that improves something."""
+        while not self.done():
+            before = self.upper() - self.lower
+            self.dives(4)
+            self.finish(self.options.most_columns)
+            if self.upper() - self.lower > 0.9 * before:
+                return
 
     # The parts
 
@@ -130,7 +142,8 @@ class Engine:
         self.master = Master(self.copies, k, 2.0 * marginal + self.unit, self.unit)
         rows = padded(clusters, 2 * k - 1)
         self.master.add(rows, self.costs(rows))
-        seeds = first_columns(self.pricer, marginal, self.quick)
+        quick = replace(self.quick, deadline=self.clock.deadline)
+        seeds = first_columns(self.pricer, marginal, quick)
         self.master.add(seeds.clusters, seeds.costs)
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
 
@@ -207,7 +220,7 @@ class Engine:
         mine = self.incumbent()[: 0 if far else None]
         pool, start = with_start(listed.clusters, mine)
         costs = np.concatenate([listed.costs, self.costs(pool[len(listed.clusters) :])])
-        limit = clock.within(max(10.0, 0.3 * self.clock.remaining()))
+        limit = clock.within(max(10.0, min(120.0, 0.3 * self.clock.remaining())))
         chosen = choose(
             pool,
             costs,
@@ -228,7 +241,7 @@ class Engine:
         left = number if self.options.dives else 0
         while left > 0 and not self.done():
             share = float(self.run.rng.uniform(0.1, 0.3))
-            limit = self.clock.within(max(10.0, 0.2 * self.clock.remaining()))
+            limit = self.clock.within(max(10.0, min(60.0, 0.2 * self.clock.remaining())))
             clusters = dive(self.generation, limit, self.run.rng, restrictions, share)
             improved = clusters is not None and self.found(clusters)
             left = max(left - 1, 2 if improved else 0)

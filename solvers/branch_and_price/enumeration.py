@@ -125,7 +125,7 @@ def choose(
     )
     limits = Limits(
         seconds=clock.remaining(),
-        absolute_gap=max(1e-9, 0.999 * step * scale),
+        absolute_gap=max(1e-9, 0.99 * step * scale),
         seed=seed,
         interrupted=clock.stopping,
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import highspy
 import numpy as np
@@ -160,12 +161,8 @@ class Master:
         self._highs.changeColsCost(len(which), which.astype(np.int32), costs)
         self._method = PRIMAL
 
-    def solve(self, seconds: float = math.inf, iterations: int = 0) -> Relaxation | None:
-        """Solve the relaxation from where the last one ended; None if the limit strikes.
-
-        With ``iterations`` the dual simplex stops after so many; its value is then that of a dual
-        feasible point and thus at most that of the restricted master.
-        """
+    def solve(self, seconds: float = math.inf) -> Relaxation | None:
+        """Solve the relaxation from where the last one ended; None if the limit strikes."""
         highs = self._highs
         limit = min(seconds + highs.getRunTime(), highspy.kHighsInf)
         highs.setOptionValue("time_limit", limit)
@@ -184,7 +181,7 @@ class Master:
         return None
 
     def probe(self, iterations: int) -> float:
-        """Objective after so many dual simplex iterations from the current basis."""
+        """Objective after so many dual simplex iterations: a hint for branching, no bound."""
         highs = self._highs
         highs.setOptionValue("simplex_strategy", DUAL)
         highs.setOptionValue("simplex_iteration_limit", iterations)
@@ -193,11 +190,11 @@ class Master:
         highs.setOptionValue("simplex_iteration_limit", 2**31 - 1)
         return float(highs.getInfo().objective_function_value) * self.unit
 
-    def basis(self) -> object:
+    def basis(self) -> Any:
         """The current basis, for :meth:`restore`."""
         return self._highs.getBasis()
 
-    def restore(self, basis: object) -> None:
+    def restore(self, basis: Any) -> None:
         """Go back to a basis taken from the same rows and columns."""
         self._highs.setBasis(basis)
 
@@ -240,8 +237,8 @@ def sorted_rows(clusters: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def _program(
     multiplicities: NDArray[np.int64], most_clusters: int, artificials: NDArray[np.float64]
-) -> highspy.Highs:
-    highs = highspy.Highs()
+) -> Any:
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for option, value in {"output_flag": False, "threads": 1, "presolve": "off"}.items():
         highs.setOptionValue(option, value)
     number = len(multiplicities)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.backends.highs import HighsBackend
+from kanopy.solvers.bounds import lower_bound
 from kanopy.solvers.branch_and_price.engine import Engine, Options
 from kanopy.solvers.branch_and_price.pricing import Pricer, Search
 from kanopy.solvers.branch_and_price.start import split_large
@@ -21,6 +22,9 @@ from kanopy.solvers.stop import First, MaxRuntime
 
 PRICERS = {"sse": "SsePricer", "hamming": "HammingPricer", "range": "RangePricer"}
 """The pricer class of each cost, in the module ``pricer_<cost>``."""
+
+QUADRATIC = 20_000
+"""Rows up to which a first bound by nearest neighbours is computed."""
 
 QUICK = {
     "sse": Search(most_nodes=200, most_candidates=12, per_root=3),
@@ -49,7 +53,8 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
         run.proved(problem.partition_cost(labels))
         return Outcome(labels=labels, bound=run.progress.bound, solver=solver)
     _start(problem, run)
-    run.proved(0.0)
+    floor = lower_bound(problem.data, problem.k, problem.cost) if problem.n <= QUADRATIC else 0.0
+    run.proved(min(floor, run.progress.objective))
     if run.progress.objective > 0:
         Engine(
             problem,
@@ -58,6 +63,7 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
             pricer_of(problem.cost),
             QUICK[problem.cost],
             cost_step(problem),
+            floor,
         ).solve()
     assert run.best is not None
     return Outcome(labels=run.best.labels, bound=run.progress.bound, solver=solver)

@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.branch_and_price.components import components
+from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
 from kanopy.solvers.branch_and_price.search_sse import search_roots
 
@@ -184,19 +185,6 @@ class SsePricer:
             least if proven else None,
             nodes,
         )
-
-
-def reduced_costs(
-    clusters: NDArray[np.int32], costs: NDArray[np.float64], duals: Duals, cuts: Cuts
-) -> NDArray[np.float64]:
-    """Reduced costs by definition, for clusters given as rows of types padded by −1."""
-    inside = clusters >= 0
-    result = costs - np.where(inside, duals.types[clusters], 0.0).sum(axis=1) - duals.count
-    for c in np.flatnonzero(duals.cuts < 0) if len(cuts) else ():
-        members = cuts.members[cuts.starts[c] : cuts.starts[c + 1]]
-        times = np.isin(clusters, members).sum(axis=1) // cuts.divisors[c]
-        result = result - duals.cuts[c] * times
-    return result
 
 
 def _nothing(width: int, number: int, complete: bool) -> Priced:

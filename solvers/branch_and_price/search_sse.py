@@ -60,7 +60,7 @@ _REFILTER = 250
 @njit(cache=True)
 def _distance(matrix: Floats, points: Floats, a: int, b: int, use_matrix: bool) -> float:
     if use_matrix:
-        return matrix[a, b]
+        return float(matrix[a, b])
     total = 0.0
     for j in range(points.shape[1]):
         difference = points[a, j] - points[b, j]
@@ -705,7 +705,10 @@ def search_roots(
             taken[own] -= 1
             for i in range(survivors):
                 place[raw[i]] = -1
-            if work - work_before >= root_work or (most_nodes > 0 and spent >= most_nodes):
+            if most_nodes > 0 and spent >= most_nodes:
+                capped = True  # further sizes may be left out
+                break
+            if work - work_before >= root_work:
                 break
 
         nodes += spent

@@ -105,9 +105,7 @@ class Unmerged(Microdata):
     """The same table with every row a type of its own, for branching on pairs of rows."""
 
     @property
-    def _merged(  # type: ignore[override]
-        self,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def _merged(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         rows = np.arange(self.n, dtype=np.int64)
         return rows, rows, np.ones(self.n, dtype=np.int64)
 

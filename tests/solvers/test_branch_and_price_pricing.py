@@ -157,6 +157,19 @@ def test_enumeration_finds_exactly_the_clusters_below_the_threshold(cost):
 
 
 @pytest.mark.parametrize("cost", COSTS)
+def test_a_truncated_search_never_claims_too_much(cost):
+    for _, pricer, _, duals, cuts, limits, values, _, rng in questions(cost, 40, 15):
+        search = Search(
+            per_root=int(rng.integers(1, 3)),
+            most_nodes=int(rng.integers(1, 12)),
+            most_candidates=int(rng.integers(0, 6)),
+        )
+        priced = pricer.price(duals, cuts, limits, search)
+        if priced.complete:
+            assert priced.least <= min(min(values.values(), default=0.0), 0.0) + 1e-9
+
+
+@pytest.mark.parametrize("cost", COSTS)
 def test_sums_over_roots_bound_every_partition(cost):
     """Σ multiplicity · per_root is at most what disjoint clusters add, however they are chosen."""
     for data, pricer, _, duals, cuts, limits, values, _, rng in questions(cost, 40, 10):
