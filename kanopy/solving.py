@@ -240,7 +240,7 @@ def _solution(
     return Solution(
         problem=problem,
         objective=objective,
-        bound=None if np.isinf(proven) else float(proven),
+        bound=None if np.isinf(proven) else float(proven) + 0.0,  # no −0
         status=status,
         method=run.method,
         runtime=run.elapsed(),
