@@ -27,6 +27,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
+from kanopy.solvers.heuristics.ona import ROUNDS, ona_star_labels
 from kanopy.solvers.kernels.chunks import Stopping, never
 from kanopy.solvers.kernels.leftovers import CENTROID, assign_leftovers
 from kanopy.solvers.kernels.outside_in import make_sweep, sweep_star
@@ -37,7 +38,6 @@ from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
 
-_ROUNDS = 30
 _TASK = 5_000_000  # the sum of squared block sizes that takes about 0.1 s
 _LARGE = 3_000  # rows of a block that must be able to stop in its middle
 _ROTATED = 512  # rows of a block whose search gains by turning it
@@ -102,8 +102,6 @@ def mona_labels(
     >>> mona_labels(np.array(values)[:, None], 2).tolist()
     [0, 1, 0, 1, 0, 1, 0, 1]
     """
-    from kanopy.solvers.heuristics.ona import ona_star_labels
-
     if rho >= 1:
         return ona_star_labels(points, k, stopping=stopping)
     blocks = halve(points, 2 * k, rule, len(points) ** rho, stopping)
@@ -183,11 +181,9 @@ def _cluster(
     stopping: Stopping,
 ) -> NDArray[np.int64]:
     """Classes 0, 1, 2 … of the rows of some blocks, which lie one after the other."""
-    from kanopy.solvers.heuristics.ona import ona_star_labels
-
     hurry = stopping()
     if not hurry and sizes.max() < _LARGE:
-        return np.asarray(_ona_star(points, sizes, rotation, k, _ROUNDS))
+        return np.asarray(_ona_star(points, sizes, rotation, k, ROUNDS))
     labels = np.empty(len(points), dtype=np.int64)
     classes = start = 0
     for size in sizes.tolist():
@@ -197,7 +193,7 @@ def _cluster(
         elif hurry:
             part = quick_partition(block, k)
         else:
-            part = np.unique(ona_star_labels(block, k, stopping=stopping), return_inverse=True)[1]
+            part = ona_star_labels(block, k, stopping=stopping)
         labels[start : start + size] = classes + part
         classes += int(part.max()) + 1
         start += size

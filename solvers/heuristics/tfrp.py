@@ -28,7 +28,15 @@ from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
-from kanopy.solvers.kernels.neighbours import Index, build, make_index, nearest, put, remove
+from kanopy.solvers.kernels.neighbours import (
+    Index,
+    build,
+    largest_norm,
+    make_index,
+    nearest,
+    put,
+    remove,
+)
 from kanopy.solvers.kernels.prepare import finished, prepared, trivial_labels
 from kanopy.solvers.kernels.quick import quick_exit, quick_partition
 from kanopy.solvers.problem import Outcome, Problem
@@ -202,23 +210,17 @@ def _make_clusters(points, rotation, labels):  # type: ignore[no-untyped-def]
     following = np.full(n, -1, np.int64)
     sizes = np.zeros(clusters, np.int64)
     centers = np.zeros((clusters, columns))
-    largest = 0.0
     for row in range(n - 1, -1, -1):
         cluster = labels[row]
         following[row] = first[cluster]
         first[cluster] = row
         sizes[cluster] += 1
-        norm = 0.0
-        for t in range(columns):
-            norm += points[row, t] ** 2
-        largest = max(largest, norm)
     for cluster in range(clusters):
         centroid(points, _members(first, following, sizes, cluster), centers[cluster])
-    index = make_index(centers, rotation, 1, 64 + clusters // 8, np.empty(0), 1.0)
-    if len(rotation):  # centroids will move, but never beyond the rows
-        index.margin[0] = 64.0 * columns * 2.3e-16 * np.sqrt(largest)
+    reach = largest_norm(points)  # centroids will move, but never beyond the rows
+    index = make_index(centers, rotation, 1, 64 + clusters // 8, np.empty(0), 1.0, reach)
     build(index, np.arange(clusters))
-    return points, first, following, sizes, centers, index, _NOISE * largest
+    return points, first, following, sizes, centers, index, _NOISE * reach * reach
 
 
 @njit(cache=True, nogil=True)
