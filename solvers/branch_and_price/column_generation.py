@@ -35,6 +35,9 @@ from kanopy.solvers.branch_and_price.pricing import (
 SAFETY = 1e-9
 """Share of the summed terms by which a bound is lowered: far above their rounding errors."""
 
+EARLY_BOUND = 6
+"""Every so many rounds, complete pricing is tried before the truncated one has run dry."""
+
 
 @dataclass
 class Clock:
@@ -144,11 +147,15 @@ class ColumnGeneration:
             priced = pricer.price(duals, master.cuts, limits, search)
             added = self._add(priced)
             if not priced.complete:
-                if added > 0.01 * master.types:
+                early = added > 0.01 * master.types
+                if early and (rounds % EARLY_BOUND or self.closed is not None):
                     continue
-                search = Search(threshold=-tolerance, per_root=3, deadline=clock.deadline)
+                limit = clock.within(2.0) if early else clock
+                search = Search(threshold=-tolerance, per_root=3, deadline=limit.deadline)
                 priced = pricer.price(duals, master.cuts, limits, search)
                 added += self._add(priced)
+                if early and not priced.complete:
+                    continue
             if not priced.complete:
                 return Generated(relaxation, best, False, rounds)
             if self.closed is None:

@@ -23,7 +23,7 @@ from kanopy.solvers.branch_and_price.search_sse import search_roots
 MATRIX = 5000
 """Types up to which all squared distances are kept."""
 
-_SLICE = 10_000_000
+_SLICE = 4_000_000
 """Candidates looked at between two looks at the clock, some tenths of a second."""
 
 _BLOCK = 500

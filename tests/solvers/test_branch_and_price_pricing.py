@@ -237,7 +237,8 @@ def test_a_deadline_ends_a_search():
     data = Microdata.from_frame(pd.DataFrame(rng.normal(size=(300, 8)), columns=columns))
     pricer = pricer_class("sse")(data, 5)
     duals = Duals(np.full(len(data.counts), 7.0))
-    start = time.perf_counter()
-    priced = pricer.price(duals, Cuts(), Restrictions(), Search(deadline=start + 0.1))
+    start = time.process_time()  # other processes do not count
+    deadline = time.perf_counter() + 0.1
+    priced = pricer.price(duals, Cuts(), Restrictions(), Search(deadline=deadline))
     assert not priced.complete
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 1.0
