@@ -13,7 +13,9 @@ from oracles import all_partitions, labels_of, pair_cost, random_instance
 import kanopy as kn
 from kanopy.solvers.branch_and_price.master import Master
 from kanopy.solvers.branch_and_price.method import cost_step
-from kanopy.solvers.branch_and_price.pricing import Cuts
+from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
+from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
+from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
 from kanopy.solvers.branch_and_price.subset_row import separate
 from kanopy.solvers.problem import Problem
 
@@ -210,6 +212,36 @@ def test_duals_have_the_sign_of_a_minimisation():
     assert relaxation.duals.count <= 0
     master.add_cuts(Cuts(np.array([0, 2]), np.array([0, 1]), np.array([2])))
     assert master.solve().duals.cuts[0] <= 0
+
+
+def test_purging_and_dropping_leave_the_optimum():
+    """Columns that are not needed and cuts that are slack can go without changing the value."""
+    data = normal(30, 2)
+    pricer = SsePricer(data, 3)
+    everything = pricer.price(
+        Duals(np.full(30, 1.0)), Cuts(), Restrictions(), Search(per_root=0, threshold=1.0)
+    )
+    master = Master(data.counts, 3, np.full(30, 50.0), 1.0)
+    master.add(everything.clusters, everything.costs)
+    first = master.solve()
+    cuts = separate(master.clusters, first.x, data.counts, 20)
+    master.add_cuts(cuts)
+    value = master.solve()
+    assert value.value >= first.value - 1e-9
+    reduced = reduced_costs(master.clusters, master.costs, value.duals, master.cuts)
+    before = len(master)
+    master.purge((reduced < 0.1) | (value.x > 0))
+    assert len(master) < before
+    assert master.solve().value == pytest.approx(value.value)
+    master.add(everything.clusters, everything.costs)
+    assert len(master) == before
+    assert master.solve().value == pytest.approx(value.value)
+    triple = Cuts(np.array([0, 3]), np.array([0, 1, 2]), np.array([3]))  # slack by far
+    master.add_cuts(triple)
+    again = master.solve()
+    master.drop_cuts(again.duals.cuts > -1e-9)
+    assert len(master.cuts) <= len(cuts)
+    assert master.solve().value == pytest.approx(again.value)
 
 
 def test_labels_of_oracle_agree_with_costs():
