@@ -25,6 +25,7 @@ from kanopy.solvers.branch_and_price.column_generation import (
 from kanopy.solvers.branch_and_price.diving import dive
 from kanopy.solvers.branch_and_price.enumeration import Listed, choose, list_clusters
 from kanopy.solvers.branch_and_price.master import Master, sorted_rows
+from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Pricer, Restrictions, Search
 from kanopy.solvers.branch_and_price.start import (
     clusters_of,
@@ -44,6 +45,9 @@ CLOSED = 5e-8
 
 FEW_COLUMNS = 2500
 """Columns that a MIP copes with in about a second: the first stage of enumeration."""
+
+MANY_COLUMNS = 10_000
+"""Columns that the master may always keep."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,7 @@ class Engine:
 
     def tighten(self) -> None:
         """Rounds of cuts while they help, with dives and tries to finish in between."""
+        self.slim()
         stalled = 0
         for round_number in range(self.options.most_cut_rounds if self.options.cuts else 0):
             if self.done() or not self.generated.converged:
@@ -168,6 +173,20 @@ class Engine:
             if stalled == 3:
                 break
         self.dives(4)
+
+    def slim(self) -> None:
+        """Delete the columns of largest reduced cost where there are very many."""
+        relaxation = self.generated.relaxation
+        most = max(MANY_COLUMNS, 10 * self.master.types)
+        if relaxation is None or len(self.master) <= 2 * most:
+            return
+        reduced = reduced_costs(
+            self.master.clusters, self.master.costs, relaxation.duals, self.master.cuts
+        )
+        keep = reduced <= np.partition(reduced, most)[most]
+        keep[: len(relaxation.x)] |= relaxation.x > 0
+        self.master.purge(keep)
+        self.generated = self.generate(Restrictions())
 
     def cut_round(self, restrictions: Restrictions, root: bool = True) -> bool:
         """Separate and generate columns again; False if nothing is violated."""

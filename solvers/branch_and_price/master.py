@@ -26,6 +26,9 @@ from kanopy.solvers.branch_and_price.pricing import Cuts, Duals
 DUAL, PRIMAL = 1, 4
 """HiGHS' names of its simplex methods."""
 
+FEW_ROWS = 500
+"""Rows up to which the primal simplex takes new columns in faster than the dual one."""
+
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
@@ -107,7 +110,7 @@ class Master:
         self.clusters = np.concatenate([self.clusters, clusters])
         self.costs = np.concatenate([self.costs, costs])
         self.upper = np.concatenate([self.upper, np.full(number, np.inf)])
-        self._method = PRIMAL
+        self._method = PRIMAL if self.types <= FEW_ROWS else DUAL
         return number
 
     def add_cuts(self, cuts: Cuts) -> None:
