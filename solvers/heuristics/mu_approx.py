@@ -239,7 +239,7 @@ def group_branches(sizes, k):  # type: ignore[no-untyped-def]
 
     All groups have k … max(2k−1, 3k−5) rows if there are more than that in all.
     """
-    order = np.argsort(-sizes, kind="mergesort")
+    order = np.argsort(-sizes, kind="mergesort")  # stable
     groups = np.empty(len(sizes), np.int64)
     totals = np.zeros(len(sizes) + 1, np.int64)
     current = 0
@@ -255,16 +255,15 @@ def group_branches(sizes, k):  # type: ignore[no-untyped-def]
     for group in range(current):
         if totals[group] < totals[smallest]:
             smallest = group
-    if totals[smallest] + left + 1 <= max(2 * k - 1, 3 * k - 5):
-        groups[groups == current] = smallest
-        return groups, smallest
+    fits = totals[smallest] + left + 1 <= max(2 * k - 1, 3 * k - 5)
+    met = False
     for branch in order:
-        if groups[branch] == smallest:
-            # The larger of its two branches stays and gets the vertex, the other joins the rest.
-            groups[branch] = current + 1
-            break
-    groups[groups == smallest] = current
-    groups[groups == current + 1] = smallest
+        if fits and groups[branch] == current:
+            groups[branch] = smallest
+        elif not fits and groups[branch] == smallest:
+            # The larger of two branches stays and gets the vertex, the other joins the rest.
+            groups[branch] = current if met else smallest
+            met = True
     return groups, smallest
 
 

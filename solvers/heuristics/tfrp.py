@@ -154,9 +154,9 @@ def _take(index, orders, k, least, labels, state, steps):  # type: ignore[no-unt
         remove(index, founder)
         nearest(index, index.source[founder], k - 1, np.inf)
         labels[founder] = state[2]
-        for row in index.found[: k - 1].copy():
-            labels[row] = state[2]
-            remove(index, row)
+        for i in range(k - 1):
+            labels[index.found[i]] = state[2]
+            remove(index, index.found[i])
         state[0] = 1 - side
         state[1] -= k
         state[2] += 1
@@ -234,6 +234,15 @@ def _members(first, following, sizes, cluster):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _first_of(target, i):  # type: ignore[no-untyped-def]
+    """Where the value at i occurs first."""
+    j = 0
+    while target[j] != target[i]:
+        j += 1
+    return j
+
+
+@njit(cache=True, nogil=True)
 def _dissolve_some(state, labels, order, k, position, steps):  # type: ignore[no-untyped-def]
     """Visit up to ``steps`` clusters; True at the end."""
     points, first, following, sizes, centers, index, noise = state
@@ -257,15 +266,20 @@ def _dissolve_some(state, labels, order, k, position, steps):  # type: ignore[no
         if room < 0.0:
             continue
         increase = 0.0
+        joining = np.empty(size, np.int64)
         for i in range(size):
-            if (target[:i] == target[i]).any():
+            if _first_of(target, i) < i:
                 continue
-            joining = rows[target == target[i]]
+            count = 0
+            for j in range(i, size):
+                if target[j] == target[i]:
+                    joining[count] = rows[j]
+                    count += 1
             others = sizes[target[i]]
-            centroid(points, joining, mean)
-            increase += sum_of_squares(points, joining, mean)
+            centroid(points, joining[:count], mean)
+            increase += sum_of_squares(points, joining[:count], mean)
             distance = squared_distance(mean, centers[target[i]])
-            increase += distance * others * len(joining) / (others + len(joining))
+            increase += distance * others * count / (others + count)
         if not cost - increase > _GAIN * cost + noise:
             continue
         remove(index, cluster)
@@ -277,7 +291,7 @@ def _dissolve_some(state, labels, order, k, position, steps):  # type: ignore[no
             first[target[i]] = rows[i]
             sizes[target[i]] += 1
         for i in range(size):
-            if not (target[:i] == target[i]).any():
+            if _first_of(target, i) == i:
                 members = _members(first, following, sizes, target[i])
                 centroid(points, members, centers[target[i]])
                 put(index, target[i])
