@@ -114,14 +114,13 @@ def _choose_columns(
             break
         cluster = clusters[c][clusters[c] >= 0]
         types, copies = np.unique(cluster, return_counts=True)
-        for _ in range(max(1, int(x[c] + 1 - SURE))):
-            after = rows_left - len(cluster)
-            if (left[types] < copies).any() or 0 < after < k or after < 0:
-                break
-            left[types] -= copies
-            rows_left = after
-            allowance -= len(cluster)
-            more[c] += 1
+        times = min(max(1, int(x[c] + 1 - SURE)), int((left[types] // copies).min()))
+        while times > 0 and 0 < rows_left - times * len(cluster) < k:
+            times -= 1
+        left[types] -= times * copies
+        rows_left -= times * len(cluster)
+        allowance -= times * len(cluster)
+        more[c] = times
     return more
 
 

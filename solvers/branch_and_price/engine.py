@@ -154,7 +154,7 @@ class Engine:
     def relax(self) -> None:
         """Column generation at the root."""
         self.generated = self.generate(Restrictions())
-        self.dives(2)
+        self.dives(1 if self.step > 0 else 2)
 
     def tighten(self) -> None:
         """Rounds of cuts while they help, with dives and tries to finish in between."""
@@ -172,7 +172,8 @@ class Engine:
             stalled = stalled + 1 if gained < 0.02 * (self.upper() - before) else 0
             if stalled == 3:
                 break
-        self.dives(4)
+        if self.step == 0:  # with steps, the MIP that follows settles most at once
+            self.dives(4)
 
     def slim(self) -> None:
         """Delete the columns of largest reduced cost where there are very many."""

@@ -27,7 +27,7 @@ DUAL, PRIMAL = 1, 4
 """HiGHS' names of its simplex methods."""
 
 FEW_ROWS = 500
-"""Rows up to which the primal simplex takes new columns in faster than the dual one."""
+"""Rows, all single, up to which the primal simplex takes columns in faster than the dual one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,8 @@ class Master:
         self.clusters = np.concatenate([self.clusters, clusters])
         self.costs = np.concatenate([self.costs, costs])
         self.upper = np.concatenate([self.upper, np.full(number, np.inf)])
-        self._method = PRIMAL if self.types <= FEW_ROWS else DUAL
+        many = self.types > FEW_ROWS and self.multiplicities.max() == 1
+        self._method = DUAL if many else PRIMAL
         return number
 
     def add_cuts(self, cuts: Cuts) -> None:
