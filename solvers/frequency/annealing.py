@@ -27,6 +27,8 @@ from kanopy.solvers.frequency.program import Floats, Ints
 HOT, COLD = 3.0, 0.02
 """First and last temperature, in units of the χ² error."""
 
+HOT_CLUSTERS, COLD_CLUSTERS = 30.0, 0.5
+"""The same where whole clusters change, which moves more rows at once."""
 WARM, COOL = 1.0, 0.1
 """First and last temperature where the deviation is minimised, in units of deviation."""
 
@@ -207,8 +209,8 @@ def anneal_representatives(
             interaction.arrays,
             rng,
             proposals,
-            HOT,
-            COLD,
+            HOT_CLUSTERS,
+            COLD_CLUSTERS,
         )
     )
 

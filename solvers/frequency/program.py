@@ -198,15 +198,19 @@ def _decide(program: Program) -> Program:
 def _absorb_sums(program: Program) -> Program:
     """Move sums of one group into its options, and sums of none into the constant."""
     amount, owner = program.amount, program.owner
+    amount.sort_indices()
+    filled = np.diff(amount.indptr) > 0
+    kept = np.zeros(program.sums, dtype=np.bool_)
+    rows = np.flatnonzero(filled)
+    first, last = amount.indptr[rows], amount.indptr[rows + 1] - 1
+    kept[rows] = owner[amount.indices[first]] != owner[amount.indices[last]]
+    if kept.all():
+        return program
     cost, constant = program.cost.copy(), program.constant
     alive = np.ones(len(cost), dtype=np.bool_)
-    kept = np.ones(program.sums, dtype=np.bool_)
-    for c in range(program.sums):
+    for c in np.flatnonzero(~kept):
         part = slice(amount.indptr[c], amount.indptr[c + 1])
         options = amount.indices[part]
-        if len(options) and owner[options.min()] != owner[options.max()]:
-            continue
-        kept[c] = False
         values = slice(program.sum_start[c], program.sum_start[c + 1])
         known = dict(
             zip(program.sum_value[values].tolist(), program.sum_cost[values].tolist(), strict=True)
@@ -221,8 +225,6 @@ def _absorb_sums(program: Program) -> Program:
         extra = np.array([known.get(value, np.inf) for value in added.tolist()])
         alive[own] &= np.isfinite(extra)
         cost[own] += extra
-    if kept.all():
-        return program
     values = kept[program.sum_owner]
     return replace(
         program,

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 
 from kanopy.models.linear_form import LinearForm
 from kanopy.solvers.frequency.program import Floats, Ints, Mask, Program
@@ -134,12 +135,12 @@ def relax(program: Program, configurations: int, whole_sums: bool = False) -> Re
     to the marks solves the program itself, without ``whole_sums`` only if the costs of the sums are
     convex, as all of ours are (an average of values then costs no less than the value between).
     """
-    nesting = _Nesting(program)
+    nesting, enumeration = _Nesting(program), _Enumeration(program)
     blocks: list[Block] = []
     folded = np.zeros(program.sums, dtype=np.bool_)
-    for groups in nesting.blocks(configurations):
+    for groups in nesting.blocks(enumeration, configurations):
         inner = nesting.inside(groups)
-        blocks.append(_enumerate(program, sorted(groups), inner, folded))
+        blocks.append(enumeration.block(sorted(groups), inner, folded))
         folded[inner] = True
     return _assemble(program, np.flatnonzero(~folded), blocks, whole_sums)
 
@@ -149,7 +150,6 @@ class _Nesting:
 
     def __init__(self, program: Program) -> None:
         amount, owner = program.amount, program.owner
-        self.sizes = np.diff(program.start).astype(np.float64)
         self.members = [
             frozenset(owner[amount.indices[amount.indptr[c] : amount.indptr[c + 1]]].tolist())
             for c in range(program.sums)
@@ -163,17 +163,16 @@ class _Nesting:
         near = (c for g in sorted(groups) for c in self.by_least.get(g, ()))
         return [c for c in near if self.members[c] <= groups]
 
-    def blocks(self, configurations: int) -> list[frozenset[int]]:
+    def blocks(self, enumeration: _Enumeration, configurations: int) -> list[frozenset[int]]:
         """Largest sets of groups of a sum with at most so many joint choices."""
-        small = {
-            groups
-            for groups in self.members
-            if np.prod(self.sizes[list(groups)]) <= configurations
-        }
         largest: list[frozenset[int]] = []
         containing: dict[int, list[frozenset[int]]] = {}
-        for groups in sorted(small, key=lambda groups: (-len(groups), sorted(groups))):
+        for groups in sorted(set(self.members), key=lambda groups: (-len(groups), sorted(groups))):
+            if 2.0 ** len(groups) > configurations:  # every group has two classes at least
+                continue
             if any(groups < other for other in containing.get(min(groups), ())):
+                continue
+            if enumeration.combinations(sorted(groups), self.inside(groups)) > configurations:
                 continue
             largest.append(groups)
             for g in groups:
@@ -181,30 +180,121 @@ class _Nesting:
         return largest
 
 
-def _enumerate(program: Program, groups: list[int], inner: list[int], folded: Mask) -> Block:
-    """All joint choices of some groups, with the costs of the inner sums that no block has yet."""
-    options = np.concatenate([np.arange(program.start[g], program.start[g + 1]) for g in groups])
-    amounts = program.amount[inner][:, options].toarray()
-    splits = np.cumsum([program.start[g + 1] - program.start[g] for g in groups])[:-1]
-    classes, representative = [], []
-    for part in np.split(amounts, splits, axis=1):
-        distinct, which = np.unique(part, axis=1, return_inverse=True)
-        classes.append(which.astype(np.int64).ravel())
-        representative.append(distinct)
-    shape = tuple(part.shape[1] for part in representative)
-    cost = np.zeros(shape)
-    for row, c in enumerate(inner):
-        total = np.zeros((1,) * len(shape), dtype=np.int64)
-        for axis, part in enumerate(representative):
-            total = total + part[row].reshape([-1 if a == axis else 1 for a in range(len(shape))])
-        values = slice(program.sum_start[c], program.sum_start[c + 1])
-        table = np.full(int(total.max()) + 1, np.inf)
-        known = program.sum_value[values] < len(table)
-        charged = 0.0 if folded[c] else program.sum_cost[values][known]
-        table[program.sum_value[values][known]] = charged
-        cost = cost + table[total]
-    possible = np.isfinite(cost)
-    return Block(groups, classes, np.argwhere(possible), cost[possible])
+class _Enumeration:
+    """Joint choices of some groups, by columns of the amounts."""
+
+    def __init__(self, program: Program) -> None:
+        columns = program.amount.tocsc()
+        columns.sort_indices()
+        self.program = program
+        self.columns = (
+            program.start,
+            columns.indptr.astype(np.int64),
+            columns.indices.astype(np.int64),
+            columns.data.astype(np.int64),
+        )
+        self.values = program.sum_start, program.sum_value, program.sum_cost
+        self.local = np.full(program.sums, -1, dtype=np.int64)
+
+    def combinations(self, groups: list[int], inner: list[int]) -> float:
+        """Number of joint choices of classes."""
+        members, sums = np.array(groups, dtype=np.int64), np.array(inner, dtype=np.int64)
+        _, _, first = _classes(members, sums, self.local, self.columns)
+        return float(np.prod(np.diff(first).astype(np.float64)))
+
+    def block(self, groups: list[int], inner: list[int], folded: Mask) -> Block:
+        """All joint choices, with the costs of the inner sums that no block has yet."""
+        members, sums = np.array(groups, dtype=np.int64), np.array(inner, dtype=np.int64)
+        classes, amounts, first = _classes(members, sums, self.local, self.columns)
+        configurations, cost = _configurations(sums, ~folded[sums], amounts, first, self.values)
+        sizes = self.program.start[members + 1] - self.program.start[members]
+        split = np.split(classes, np.cumsum(sizes)[:-1])
+        return Block(groups, split, configurations, cost)
+
+
+@njit(cache=True)
+def _classes(groups, sums, local, columns):  # type: ignore[no-untyped-def]
+    """Classes of the options of some groups that some sums cannot tell apart.
+
+    Returns the class of each option, the amounts of each class, and where the classes of each
+    group begin among all. ``local`` is scratch space, −1 throughout.
+    """
+    start, column_start, column_sum, column_amount = columns
+    for row in range(len(sums)):
+        local[sums[row]] = row
+    options = 0
+    for g in groups:
+        options += start[g + 1] - start[g]
+    amounts = np.zeros((options, len(sums)), dtype=np.int64)
+    classes = np.empty(options, dtype=np.int64)
+    first = np.zeros(len(groups) + 1, dtype=np.int64)
+    column = np.zeros(len(sums), dtype=np.int64)
+    seen, kinds = 0, 0
+    for p in range(len(groups)):
+        first[p] = kinds
+        for option in range(start[groups[p]], start[groups[p] + 1]):
+            column[:] = 0
+            for e in range(column_start[option], column_start[option + 1]):
+                if local[column_sum[e]] >= 0:
+                    column[local[column_sum[e]]] = column_amount[e]
+            kind = first[p]
+            while kind < kinds and (amounts[kind] != column).any():
+                kind += 1
+            if kind == kinds:
+                amounts[kind] = column
+                kinds += 1
+            classes[seen] = kind - first[p]
+            seen += 1
+    first[len(groups)] = kinds
+    for row in range(len(sums)):
+        local[sums[row]] = -1
+    return classes, amounts[:kinds], first
+
+
+@njit(cache=True)
+def _configurations(sums, charged, amounts, first, values):  # type: ignore[no-untyped-def]
+    """All joint choices of one class per group that every sum allows, and their costs."""
+    sum_start, sum_value, sum_cost = values
+    groups = len(first) - 1
+    # What each value of each sum costs; ∞ if it is not allowed.
+    table_start = np.zeros(len(sums) + 1, dtype=np.int64)
+    for row in range(len(sums)):
+        highest = 0
+        for p in range(groups):
+            highest += amounts[first[p] : first[p + 1], row].max()
+        table_start[row + 1] = table_start[row] + highest + 1
+    table = np.full(table_start[-1], np.inf)
+    for row in range(len(sums)):
+        for e in range(sum_start[sums[row]], sum_start[sums[row] + 1]):
+            place = table_start[row] + sum_value[e]
+            if place < table_start[row + 1]:
+                table[place] = sum_cost[e] if charged[row] else 0.0
+    combinations = 1
+    for p in range(groups):
+        combinations *= first[p + 1] - first[p]
+    configurations = np.empty((combinations, groups), dtype=np.int64)
+    cost = np.empty(combinations)
+    choice = np.zeros(groups, dtype=np.int64)
+    found = 0
+    for _ in range(combinations):
+        total = 0.0
+        for row in range(len(sums)):
+            place = table_start[row]
+            for p in range(groups):
+                place += amounts[first[p] + choice[p], row]
+            total += table[place]
+        if total < np.inf:
+            configurations[found] = choice
+            cost[found] = total
+            found += 1
+        p = groups - 1
+        while p >= 0:
+            choice[p] += 1
+            if choice[p] < first[p + 1] - first[p]:
+                break
+            choice[p] = 0
+            p -= 1
+    return configurations[:found], cost[:found]
 
 
 def _assemble(program: Program, sums: Ints, blocks: list[Block], whole_sums: bool) -> Relaxation:

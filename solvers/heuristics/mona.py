@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,16 +114,18 @@ def mona_labels(
         delayed(_cluster)(np.array(points[rows]), sizes, rotation, k, halt)
         for rows, sizes in zip(rows_of, sizes_of, strict=True)
     )
+    results = _run(calls, jobs if len(tasks) > 1 else 1)
     labels = np.empty(len(points), dtype=np.int64)
     done = classes = 0
     try:
-        for rows, part in zip(rows_of, _run(calls, jobs if len(tasks) > 1 else 1), strict=True):
+        for rows, part in zip(rows_of, results, strict=True):
             labels[rows] = classes + part
             classes += int(part.max()) + 1
             done += 1
             halt.now = halt.now or stopping()
     except KeyboardInterrupt:
         halt.now = True
+        results.close()  # or joblib would go on with the tasks
         if interrupted is not None:
             for rows, sizes in zip(rows_of[done:], sizes_of[done:], strict=True):
                 part = _cluster(np.array(points[rows]), sizes, rotation, k, halt)
@@ -145,13 +147,12 @@ class _Halt:
         return self.now or time.time() >= self.time
 
 
-def _run(calls: Iterable[Any], jobs: int) -> Iterator[NDArray[np.int64]]:
+def _run(calls: Iterable[Any], jobs: int) -> Generator[NDArray[np.int64], None, None]:
     if jobs == 1:
-        return (function(*arguments) for function, arguments, _ in calls)
-    results: Iterator[NDArray[np.int64]] = Parallel(
-        n_jobs=jobs, prefer="threads", return_as="generator"
-    )(calls)
-    return results
+        for function, arguments, _ in calls:
+            yield function(*arguments)
+    else:
+        yield from Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(calls)
 
 
 def _tasks(sizes: NDArray[np.int64]) -> list[tuple[int, int]]:

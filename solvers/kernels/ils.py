@@ -10,6 +10,9 @@ Work is counted in priced changes. A burst ends after an amount of it, not after
 therefore at the same iteration in every run.
 """
 
+# Compiled functions carry no annotations: numba infers their types.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -19,8 +22,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.ils_costs import (
-    SSE,
-    State,
+    FIRST,
+    MARK,
+    PRICE,
+    RANK,
+    SIZE,
+    STAMP,
+    SquaredErrors,
     Table,
     apart,
     join,
@@ -29,453 +37,447 @@ from kanopy.solvers.kernels.ils_costs import (
     refresh,
 )
 
-IN_USE, HEAD, WAITING, SAVED, STAMP, MARK, WORK, ITERATION, HOMELESS, ACCEPTED = range(10)
-"""Where ``State.counters`` keeps the number of clusters in use, the queue, the journal's length,
-the last iteration and probe, the work so far, the iterations and the units without a cluster."""
+LABEL, PLACE, QUEUED = range(3)
+"""Columns of ``State.units``: a unit's cluster (−1 for none), the column of its cluster that holds
+it, and whether it waits in the queue."""
 
-CREATE, DISSOLVE, SWAP, RESPLIT = range(4)
+QUEUE, HOMELESS, ORDER = range(3)
+"""Rows of ``State.lists``: units to be looked at (a ring), units without a cluster, and all cluster
+numbers, those in use first."""
 
-_GAIN = 1e-10  # relative to the cost per unit: less than this is rounding
-@njit(cache=True, forceinline=True)
-def _next(random: NDArray[np.uint64]) -> np.uint64:
-    """Marsaglia's xorshift, 64 bits."""
-    x = random[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    random[0] = x
-    return x
+K, IN_USE, HEAD, WAITING, UNHOUSED, SAVED, ITERATION, PROBES, WORK, KEPT, RANDOM = range(11)
+"""Entries of ``State.counters``: k, the clusters in use, first and number of the units waiting in
+the queue, number of units without a cluster, length of the journal, iterations, probes, work done,
+iterations kept, and the state of the random numbers."""
 
 
-@njit(cache=True, forceinline=True)
-def below(random: NDArray[np.uint64], limit: int) -> int:
-    """A random number among 0 … limit − 1."""
-    return np.int64(((_next(random) >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
+class State(NamedTuple):
+    """A partition under change, and the journal by which changes are taken back."""
 
-
-@njit(cache=True, forceinline=True)
-def _save(state: State, c: int) -> None:
-    """Put cluster c into the journal unless this iteration has done so."""
-    counters = state.counters
-    if state.stamp[c] == counters[STAMP]:
-        return
-    state.stamp[c] = counters[STAMP]
-    j = counters[SAVED]
-    counters[SAVED] = j + 1
-    size = state.size[c]
-    state.saved[j] = c
-    state.saved_size[j] = size
-    state.saved_price[j] = state.price[c]
-    for q in range(size):
-        state.saved_members[j, q] = state.members[c, q]
-    for t in range(state.center.shape[1]):
-        state.saved_center[j, t] = state.center[c, t]
-
-
-@njit(cache=True, forceinline=True)
-def _remove(state: State, u: int) -> None:
-    c = state.label[u]
-    last = state.size[c] - 1
-    hole = state.place[u]
-    moved = state.members[c, last]
-    state.members[c, hole] = moved
-    state.place[moved] = hole
-    state.size[c] = last
-    state.label[u] = -1
-
-
-@njit(cache=True, forceinline=True)
-def _insert(state: State, u: int, c: int) -> None:
-    size = state.size[c]
-    state.members[c, size] = u
-    state.place[u] = size
-    state.size[c] = size + 1
-    state.label[u] = c
-
-
-@njit(cache=True, forceinline=True)
-def _put(state: State, c: int, position: int) -> None:
-    """Exchange cluster number c with the one at a position of ``order``."""
-    other = state.order[position]
-    old = state.rank[c]
-    state.order[old] = other
-    state.rank[other] = old
-    state.order[position] = c
-    state.rank[c] = position
-
-
-@njit(cache=True, forceinline=True)
-def _open(state: State, c: int) -> None:
-    _put(state, c, state.counters[IN_USE])
-    state.counters[IN_USE] += 1
-
-
-@njit(cache=True, forceinline=True)
-def _close(state: State, c: int) -> None:
-    state.counters[IN_USE] -= 1
-    _put(state, c, state.counters[IN_USE])
+    neighbours: NDArray[np.int32]
+    """For each unit some others, the nearest first."""
+    units: NDArray[np.int32]
+    lists: NDArray[np.int32]
+    clusters: NDArray[np.int64]
+    values: NDArray[np.float64]
+    saved: NDArray[np.int64]
+    """Journal: rows of ``clusters``, with the cluster's number in place of its rank."""
+    saved_values: NDArray[np.float64]
+    counters: NDArray[np.int64]
 
 
 @njit(cache=True)
-def _undo(state: State) -> None:
+def below(counters, limit):
+    """A random number among 0 … limit − 1, by Marsaglia's xorshift."""
+    x = np.uint64(counters[RANDOM])
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    counters[RANDOM] = np.int64(x)
+    return np.int64(((x >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
+
+
+@njit(cache=True)
+def _save(state, c):
+    """Put cluster c into the journal unless this iteration has done so."""
+    clusters, counters = state.clusters, state.counters
+    if clusters[c, STAMP] == counters[ITERATION]:
+        return
+    clusters[c, STAMP] = counters[ITERATION]
+    entry = counters[SAVED]
+    counters[SAVED] = entry + 1
+    saved = state.saved
+    saved[entry, RANK] = c
+    size = clusters[c, SIZE]
+    saved[entry, SIZE] = size
+    for q in range(FIRST, FIRST + size):
+        saved[entry, q] = clusters[c, q]
+    for t in range(state.values.shape[1]):
+        state.saved_values[entry, t] = state.values[c, t]
+
+
+@njit(cache=True)
+def _undo(state):
     """Put every cluster of the journal back."""
-    for j in range(state.counters[SAVED]):
-        c = state.saved[j]
-        size = state.saved_size[j]
-        if size > 0 and state.rank[c] >= state.counters[IN_USE]:
+    clusters, units, saved = state.clusters, state.units, state.saved
+    for entry in range(state.counters[SAVED]):
+        c = saved[entry, RANK]
+        size = saved[entry, SIZE]
+        in_use = clusters[c, RANK] < state.counters[IN_USE]
+        if size > 0 and not in_use:
             _open(state, c)
-        elif size == 0 and state.rank[c] < state.counters[IN_USE]:
+        elif size == 0 and in_use:
             _close(state, c)
-        state.size[c] = size
-        state.price[c] = state.saved_price[j]
-        for q in range(size):
-            u = state.saved_members[j, q]
-            state.members[c, q] = u
-            state.place[u] = q
-            state.label[u] = c
-        for t in range(state.center.shape[1]):
-            state.center[c, t] = state.saved_center[j, t]
+        clusters[c, SIZE] = size
+        for q in range(FIRST, FIRST + size):
+            u = saved[entry, q]
+            clusters[c, q] = u
+            units[u, PLACE] = q
+            units[u, LABEL] = c
+        for t in range(state.values.shape[1]):
+            state.values[c, t] = state.saved_values[entry, t]
 
 
-@njit(cache=True, forceinline=True)
-def _enqueue(state: State, c: int) -> None:
+@njit(cache=True)
+def _remove(clusters, units, u):
+    c = units[u, LABEL]
+    last = FIRST + clusters[c, SIZE] - 1
+    hole = units[u, PLACE]
+    moved = clusters[c, last]
+    clusters[c, hole] = moved
+    units[moved, PLACE] = hole
+    clusters[c, SIZE] -= 1
+    units[u, LABEL] = -1
+
+
+@njit(cache=True)
+def _insert(clusters, units, u, c):
+    end = FIRST + clusters[c, SIZE]
+    clusters[c, end] = u
+    units[u, PLACE] = end
+    clusters[c, SIZE] += 1
+    units[u, LABEL] = c
+
+
+@njit(cache=True)
+def _place(state, c, position):
+    """Exchange cluster number c with the one at a position of the order."""
+    order, clusters = state.lists[ORDER], state.clusters
+    other = order[position]
+    old = clusters[c, RANK]
+    order[old] = other
+    clusters[other, RANK] = old
+    order[position] = c
+    clusters[c, RANK] = position
+
+
+@njit(cache=True)
+def _open(state, c):
+    _place(state, c, state.counters[IN_USE])
+    state.counters[IN_USE] += 1
+
+
+@njit(cache=True)
+def _close(state, c):
+    state.counters[IN_USE] -= 1
+    _place(state, c, state.counters[IN_USE])
+
+
+@njit(cache=True)
+def _enqueue(clusters, units, queue, counters, c):
     """Have all members of a cluster looked at."""
-    counters = state.counters
-    capacity = state.queue.shape[0]
-    for q in range(state.size[c]):
-        u = state.members[c, q]
-        if not state.queued[u]:
-            state.queued[u] = True
+    for q in range(FIRST, FIRST + clusters[c, SIZE]):
+        u = clusters[c, q]
+        if units[u, QUEUED] == 0:
+            units[u, QUEUED] = 1
             end = counters[HEAD] + counters[WAITING]
-            state.queue[end if end < capacity else end - capacity] = u
+            queue[end if end < queue.shape[0] else end - queue.shape[0]] = u
             counters[WAITING] += 1
 
 
 @njit(cache=True)
-def _empty(state: State, c: int) -> None:
+def _exchange(table, state, u, w):
+    """Swap two units of different clusters."""
+    clusters, units = state.clusters, state.units
+    a, b = units[u, LABEL], units[w, LABEL]
+    _save(state, a)
+    _save(state, b)
+    p, q = units[u, PLACE], units[w, PLACE]
+    clusters[a, p] = w
+    units[w, PLACE] = p
+    units[w, LABEL] = a
+    clusters[b, q] = u
+    units[u, PLACE] = q
+    units[u, LABEL] = b
+    refresh(table, clusters, state.values, a)
+    refresh(table, clusters, state.values, b)
+
+
+@njit(cache=True)
+def _relocate(table, state, u, b):
+    a = state.units[u, LABEL]
+    _save(state, a)
+    _save(state, b)
+    _remove(state.clusters, state.units, u)
+    _insert(state.clusters, state.units, u, b)
+    refresh(table, state.clusters, state.values, a)
+    refresh(table, state.clusters, state.values, b)
+
+
+@njit(cache=True)
+def _empty(state, c):
     """Make all members of cluster c homeless, and give up its number."""
+    clusters, counters = state.clusters, state.counters
     _save(state, c)
-    for q in range(state.size[c]):
-        u = state.members[c, q]
-        state.label[u] = -1
-        state.homeless[state.counters[HOMELESS]] = u
-        state.counters[HOMELESS] += 1
-    state.size[c] = 0
-    state.price[c] = 0.0
+    for q in range(FIRST, FIRST + clusters[c, SIZE]):
+        u = clusters[c, q]
+        state.units[u, LABEL] = -1
+        state.lists[HOMELESS, counters[UNHOUSED]] = u
+        counters[UNHOUSED] += 1
+    clusters[c, SIZE] = 0
+    state.values[c, PRICE] = 0.0
     _close(state, c)
 
 
 @njit(cache=True)
-def _rehouse(table: Table, state: State) -> bool:
+def _rehouse(table, state):
     """Give each homeless unit, in random order, the cheapest cluster near it that has room."""
-    counters = state.counters
-    count = counters[HOMELESS]
-    counters[HOMELESS] = 0
+    clusters, units, counters = state.clusters, state.units, state.counters
+    homeless = state.lists[HOMELESS]
+    count = counters[UNHOUSED]
+    counters[UNHOUSED] = 0
     for i in range(count):
-        pick = i + below(state.random, count - i)
-        u = state.homeless[pick]
-        state.homeless[pick] = state.homeless[i]
+        pick = i + below(counters, count - i)
+        u = homeless[pick]
+        homeless[pick] = homeless[i]
         least = np.inf
         home = -1
-        for q in range(table.neighbours.shape[1]):
-            c = state.label[table.neighbours[u, q]]
-            if c >= 0 and c != home and state.size[c] < 2 * table.k - 1:
+        for q in range(state.neighbours.shape[1]):
+            c = units[state.neighbours[u, q], LABEL]
+            if c >= 0 and c != home and clusters[c, SIZE] < 2 * counters[K] - 1:
                 counters[WORK] += 1
-                rise = join(table, state, u, c)
+                rise = join(table, clusters, state.values, u, c)
                 if rise < least:
                     least = rise
                     home = c
         if home < 0:
             return False
         _save(state, home)
-        _insert(state, u, home)
-        refresh(table, state, home)
+        _insert(clusters, units, u, home)
+        refresh(table, clusters, state.values, home)
     return True
 
 
 @njit(cache=True)
-def _create(table: Table, state: State, u: int) -> bool:
+def _create(table, state, u):
     """A new cluster of u and units near it; clusters left with fewer than k are dissolved."""
-    k = table.k
-    counters = state.counters
-    if counters[IN_USE] == state.size.shape[0]:
+    clusters, units, counters = state.clusters, state.units, state.counters
+    k = counters[K]
+    if counters[IN_USE] == clusters.shape[0]:
         return False
-    c = state.order[counters[IN_USE]]
+    c = state.lists[ORDER, counters[IN_USE]]
     _save(state, c)
     _open(state, c)
-    first = counters[SAVED]
-    _save(state, state.label[u])
-    _remove(state, u)
-    _insert(state, u, c)
-    degree = table.neighbours.shape[1]
+    _save(state, units[u, LABEL])
+    _remove(clusters, units, u)
+    _insert(clusters, units, u, c)
     source = 0
-    while state.size[c] < k:
-        if source == state.size[c]:
+    while clusters[c, SIZE] < k:
+        if source == clusters[c, SIZE]:
             return False
-        center = state.members[c, source]
-        for q in range(degree):
-            v = table.neighbours[center, q]
-            if state.label[v] == c or below(state.random, 4) == 0:
+        center = clusters[c, FIRST + source]
+        for q in range(state.neighbours.shape[1]):
+            v = state.neighbours[center, q]
+            if units[v, LABEL] == c or below(counters, 4) == 0:
                 continue
-            _save(state, state.label[v])
-            _remove(state, v)
-            _insert(state, v, c)
-            if state.size[c] == k:
+            _save(state, units[v, LABEL])
+            _remove(clusters, units, v)
+            _insert(clusters, units, v, c)
+            if clusters[c, SIZE] == k:
                 break
         source += 1
-    refresh(table, state, c)
-    for j in range(first, counters[SAVED]):
-        donor = state.saved[j]
-        if donor == c:
-            continue
-        if state.size[donor] < k:
-            _empty(state, donor)
+    for entry in range(counters[SAVED]):
+        donor = state.saved[entry, RANK]
+        if clusters[donor, SIZE] < k:
+            if clusters[donor, RANK] < counters[IN_USE]:
+                _empty(state, donor)
         else:
-            refresh(table, state, donor)
+            refresh(table, clusters, state.values, donor)
     return True
-
-
-@njit(cache=True, forceinline=True)
-def _swap_some(table: Table, state: State, u: int) -> bool:
-    """Two random swaps near u."""
-    degree = table.neighbours.shape[1]
-    for _ in range(2):
-        a = state.label[u]
-        b = state.label[table.neighbours[u, below(state.random, degree)]]
-        if a != b:
-            w = state.members[b, below(state.random, state.size[b])]
-            _exchange(table, state, u, w)
-        u = table.neighbours[u, below(state.random, degree)]
-    return True
-
-
-@njit(cache=True, forceinline=True)
-def _exchange(table: Table, state: State, u: int, w: int) -> None:
-    a, b = state.label[u], state.label[w]
-    _save(state, a)
-    _save(state, b)
-    p, q = state.place[u], state.place[w]
-    state.members[a, p] = w
-    state.place[w] = p
-    state.label[w] = a
-    state.members[b, q] = u
-    state.place[u] = q
-    state.label[u] = b
-    refresh(table, state, a)
-    refresh(table, state, b)
 
 
 @njit(cache=True)
-def _resplit(table: Table, state: State, u: int) -> bool:
+def _swap_some(table, state, u):
+    """Two random swaps near u."""
+    units, neighbours = state.units, state.neighbours
+    degree = neighbours.shape[1]
+    for _ in range(2):
+        b = units[neighbours[u, below(state.counters, degree)], LABEL]
+        if units[u, LABEL] != b:
+            q = FIRST + below(state.counters, state.clusters[b, SIZE])
+            _exchange(table, state, u, state.clusters[b, q])
+        u = neighbours[u, below(state.counters, degree)]
+    return True
+
+
+@njit(cache=True)
+def _resplit(table, state, u):
     """Merge u's cluster with one nearby and split: a random unit and those near it, the rest."""
-    degree = table.neighbours.shape[1]
-    a = state.label[u]
-    b = state.label[table.neighbours[u, below(state.random, degree)]]
+    clusters, units, counters = state.clusters, state.units, state.counters
+    homeless = state.lists[HOMELESS]
+    a = units[u, LABEL]
+    b = units[state.neighbours[u, below(counters, state.neighbours.shape[1])], LABEL]
     if a == b:
         return False
     _save(state, a)
     _save(state, b)
     count = 0
     for c in (a, b):
-        for q in range(state.size[c]):
-            state.homeless[count] = state.members[c, q]
+        for q in range(FIRST, FIRST + clusters[c, SIZE]):
+            homeless[count] = clusters[c, q]
             count += 1
-        state.size[c] = 0
-    seed = state.homeless[below(state.random, count)]
-    part = max(table.k, count - 2 * table.k + 1)
-    state.counters[WORK] += part * count // 2
+        clusters[c, SIZE] = 0
+    seed = homeless[below(counters, count)]
+    part = max(counters[K], count - 2 * counters[K] + 1)
+    counters[WORK] += part * count // 2
     for i in range(part):
         least = np.inf
         nearest = i
         for p in range(i, count):
-            gap = apart(table, seed, state.homeless[p])
+            gap = apart(table, seed, homeless[p])
             if gap < least:
                 least = gap
                 nearest = p
-        v = state.homeless[nearest]
-        state.homeless[nearest] = state.homeless[i]
-        _insert(state, v, a)
+        v = homeless[nearest]
+        homeless[nearest] = homeless[i]
+        _insert(clusters, units, v, a)
     for i in range(part, count):
-        _insert(state, state.homeless[i], b)
-    refresh(table, state, a)
-    refresh(table, state, b)
+        _insert(clusters, units, homeless[i], b)
+    refresh(table, clusters, state.values, a)
+    refresh(table, clusters, state.values, b)
     return True
 
 
 @njit(cache=True)
-def _perturb(table: Table, state: State, u: int, move: int) -> bool:
-    if move == CREATE:
+def _perturb(table, state, u, move):
+    if move == 0:
         return _create(table, state, u) and _rehouse(table, state)
-    if move == DISSOLVE:
+    if move == 1:
         if state.counters[IN_USE] == 1:
             return False
-        _empty(state, state.label[u])
+        _empty(state, state.units[u, LABEL])
         return _rehouse(table, state)
-    if move == SWAP:
+    if move == 2:
         return _swap_some(table, state, u)
     return _resplit(table, state, u)
 
 
 @njit(cache=True)
-def descend(table: Table, state: State, least_gain: float, limit: int) -> None:
+def descend(table, state, least_gain, limit):
     """Relocate and swap the units in the queue while that helps, up to a limit of work."""
-    counters = state.counters
-    k = table.k
-    degree = table.neighbours.shape[1]
-    capacity = state.queue.shape[0]
+    clusters, values, units = state.clusters, state.values, state.units
+    neighbours, counters = state.neighbours, state.counters
+    queue = state.lists[QUEUE]
+    k = counters[K]
+    degree = neighbours.shape[1]
     while counters[WAITING] > 0 and counters[WORK] < limit:
-        u = state.queue[counters[HEAD]]
+        u = queue[counters[HEAD]]
         counters[HEAD] += 1
-        if counters[HEAD] == capacity:
+        if counters[HEAD] == queue.shape[0]:
             counters[HEAD] = 0
         counters[WAITING] -= 1
-        state.queued[u] = False
-        a = state.label[u]
-        counters[MARK] += 1
-        probed = counters[MARK]
-        state.mark[a] = probed
-        left = leave(table, state, u)
-        may_leave = state.size[a] > k
+        units[u, QUEUED] = 0
+        a = units[u, LABEL]
+        counters[PROBES] += 1
+        probed = counters[PROBES]
+        clusters[a, MARK] = probed
+        left = leave(table, clusters, values, u, a)
+        may_leave = clusters[a, SIZE] > k
         best = -least_gain
         target = -1
-        partner = -1
+        partner = np.int64(-1)
         for q in range(degree):
-            b = state.label[table.neighbours[u, q]]
-            if state.mark[b] == probed:
+            b = units[neighbours[u, q], LABEL]
+            if clusters[b, MARK] == probed:
                 continue
-            state.mark[b] = probed
-            joined, swapped, w = probe(table, state, u, left, b)
-            counters[WORK] += state.size[b] + 1
+            clusters[b, MARK] = probed
+            joined, swapped, w = probe(table, clusters, values, u, a, left, b)
+            counters[WORK] += clusters[b, SIZE] + 1
             if swapped < best:
                 best = swapped
                 target = b
                 partner = w
-            if may_leave and state.size[b] < 2 * k - 1 and joined - left < best:
+            if may_leave and clusters[b, SIZE] < 2 * k - 1 and joined - left < best:
                 best = joined - left
                 target = b
-                partner = -1
+                partner = np.int64(-1)
         if target >= 0:
             if partner >= 0:
                 _exchange(table, state, u, partner)
             else:
-                _save(state, a)
-                _save(state, target)
-                _remove(state, u)
-                _insert(state, u, target)
-                refresh(table, state, a)
-                refresh(table, state, target)
-            _enqueue(state, a)
-            _enqueue(state, target)
+                _relocate(table, state, u, target)
+            _enqueue(clusters, units, queue, counters, a)
+            _enqueue(clusters, units, queue, counters, target)
 
 
 @njit(cache=True)
-def iterate(
-    table: Table, state: State, hot: float, cold: float, start: int, end: int, limit: int
-) -> None:
+def iterate(table, state, hot, cold, start, end, limit):
     """Iterations up to number ``end``, or a limit of work.
 
     The temperature falls geometrically from ``hot`` at iteration ``start`` to ``cold`` at ``end``.
     A change that raises the cost by δ is kept with probability exp(−δ/(temperature · s)), s being
     the mean cost of the clusters it touched.
     """
-    counters = state.counters
-    n = state.label.shape[0]
-    end_of_work = counters[WORK] + limit
-    while counters[ITERATION] < end and counters[WORK] < end_of_work:
+    counters, values, saved = state.counters, state.values, state.saved
+    limit += counters[WORK]
+    while counters[ITERATION] < end and counters[WORK] < limit:
         share = (counters[ITERATION] - start) / (end - start)
         temperature = hot * (cold / hot) ** share if hot > 0.0 else 0.0
         counters[ITERATION] += 1
-        counters[STAMP] += 1
         counters[SAVED] = 0
-        counters[HOMELESS] = 0
+        counters[UNHOUSED] = 0
         counters[WORK] += 1
-        u = below(state.random, n)
-        move = below(state.random, 4)
-        fine = _perturb(table, state, u, move)
+        u = below(counters, state.units.shape[0])
+        fine = _perturb(table, state, u, below(counters, 4))
         if fine:
             before = 0.0
-            for j in range(counters[SAVED]):
-                before += state.saved_price[j]
-                _enqueue(state, state.saved[j])
+            for entry in range(counters[SAVED]):
+                before += state.saved_values[entry, PRICE]
+                _enqueue(state.clusters, state.units, state.lists[QUEUE], counters, saved[entry, RANK])
             descend(table, state, 1e-9 * before, np.int64(2) ** 62)
             change = before = 0.0
-            for j in range(counters[SAVED]):
-                before += state.saved_price[j]
-                change += state.price[state.saved[j]] - state.saved_price[j]
+            for entry in range(counters[SAVED]):
+                old = state.saved_values[entry, PRICE]
+                before += old
+                change += values[saved[entry, RANK], PRICE] - old
             allowed = 0.0
             if counters[SAVED] > 0:
-                chance = (below(state.random, 1 << 30) + 0.5) / (1 << 30)
+                chance = (below(counters, 1 << 30) + 0.5) / (1 << 30)
                 allowed = -np.log(chance) * temperature * before / counters[SAVED]
             fine = change <= allowed
         if fine:
-            counters[ACCEPTED] += 1
+            counters[KEPT] += 1
         else:
             _undo(state)
 
 
 @njit(cache=True)
-def load(table: Table, state: State, labels: NDArray[np.int64]) -> None:
-    """Start from a partition whose clusters have at most 2k − 1 units."""
-    clusters = state.size.shape[0]
-    counters = state.counters
-    state.size[:] = 0
+def load(table, state, labels):
+    """Start from a partition whose clusters have at most 2k − 1 units; the queue takes them all."""
+    clusters, counters = state.clusters, state.counters
+    clusters[:, SIZE] = 0
     for u in range(labels.shape[0]):
-        _insert(state, u, labels[u])
-    used = 0
-    free = clusters
-    for c in range(clusters):
-        if state.size[c] > 0:
-            state.order[used] = c
-            state.rank[c] = used
-            used += 1
-        else:
-            free -= 1
-            state.order[free] = c
-            state.rank[c] = free
-        refresh(table, state, c)
-    counters[IN_USE] = used
-    counters[SAVED] = 0
-    counters[STAMP] += 1
-    counters[HEAD] = counters[WAITING] = 0
-    state.queued[:] = False
+        _insert(clusters, state.units, u, labels[u])
+    counters[IN_USE] = 0
+    for c in range(clusters.shape[0]):
+        state.lists[ORDER, c] = c
+        clusters[c, RANK] = c
+        clusters[c, STAMP] = counters[ITERATION]  # what descends from here is not journalled
+    counters[WAITING] = 0
+    state.units[:, QUEUED] = 0
+    for c in range(clusters.shape[0]):
+        if clusters[c, SIZE] > 0:
+            _open(state, c)
+            _enqueue(clusters, state.units, state.lists[QUEUE], counters, c)
+        refresh(table, clusters, state.values, c)
 
 
-@njit(cache=True)
-def enqueue_all(state: State) -> None:
-    """Have every unit looked at; what follows is not journalled."""
-    for i in range(state.counters[IN_USE]):
-        c = state.order[i]
-        state.stamp[c] = state.counters[STAMP]
-        _enqueue(state, c)
-
-
-def new_state(table: Table, seed: int) -> State:
+def new_state(table: Table, k: int, neighbours: NDArray[np.int32], seed: int) -> State:
     """An empty state for a table."""
-    n = len(table.neighbours)
-    clusters = max(1, n // table.k)
-    width = 2 * table.k - 1
-    columns = table.points.shape[1] if table.cost == SSE else 0
-    whole = np.zeros(clusters, dtype=np.int32)
-    spread = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    n = len(neighbours)
+    count = max(1, n // k)
+    width = FIRST + 2 * k - 1
+    columns = 1 + (table.points.shape[1] if isinstance(table, SquaredErrors) else 0)
+    counters = np.zeros(11, dtype=np.int64)
+    counters[K] = k
+    counters[RANDOM] = np.random.SeedSequence(seed).generate_state(1, np.uint64).view(np.int64)[0] | 1
     return State(
-        label=np.full(n, -1, dtype=np.int32),
-        place=np.zeros(n, dtype=np.int32),
-        members=np.zeros((clusters, width), dtype=np.int32),
-        size=whole.copy(),
-        price=np.zeros(clusters),
-        center=np.zeros((clusters, columns)),
-        order=whole.copy(),
-        rank=whole.copy(),
-        stamp=np.zeros(clusters, dtype=np.int64),
-        saved=whole.copy(),
-        saved_size=whole.copy(),
-        saved_members=np.zeros((clusters, width), dtype=np.int32),
-        saved_price=np.zeros(clusters),
-        saved_center=np.zeros((clusters, columns)),
-        queue=np.zeros(n, dtype=np.int32),
-        queued=np.zeros(n, dtype=np.bool_),
-        mark=np.zeros(clusters, dtype=np.int64),
-        homeless=np.zeros(n, dtype=np.int32),
-        random=spread | np.uint64(1),
-        counters=np.zeros(10, dtype=np.int64),
+        neighbours=neighbours,
+        units=np.zeros((n, 3), dtype=np.int32),
+        lists=np.zeros((3, n), dtype=np.int32),
+        clusters=np.zeros((count, width), dtype=np.int64),
+        values=np.zeros((count, columns)),
+        saved=np.zeros((count, width), dtype=np.int64),
+        saved_values=np.zeros((count, columns)),
+        counters=counters,
     )

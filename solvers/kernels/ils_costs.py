@@ -1,17 +1,11 @@
-r"""What a local search asks of a cluster cost: prices of clusters and of changes to them.
+r"""What the local search asks of a cluster cost: prices of clusters and of changes to them.
 
-Three costs share one interface, chosen by the number ``table.cost``:
-
-- ``refresh(c)`` prices a cluster after its members changed;
-- ``join(u, b)`` is what the cost of b rises by when u joins, ``leave(u)`` what the cost of u's
-  cluster falls by when u leaves;
-- ``probe(u, b)`` is ``join`` together with the best swap of u for a member of b;
-- ``apart(u, v)`` is a dissimilarity of two units.
-
-``sse``: with centroids c_A, c_B and sizes a, b, a swap of u ∈ A and w ∈ B changes the cost by
-2(c_B − c_A)·(x_w − x_u) − (1/a + 1/b)·\|x_w − x_u\|², one pass over the columns. ``hamming``: sums
-of distances to the members. ``range``: the loss of a cluster with one member replaced, by a scan.
+Units are the rows of a table. The search calls the five functions ``refresh``, ``leave``, ``join``,
+``probe`` and ``apart``; which code that is, is decided when it is compiled, by the table's type.
 """
+
+# Compiled functions carry no annotations: numba infers their types.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
 
@@ -19,62 +13,79 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 from numpy.typing import NDArray
 
-SSE, HAMMING, RANGE = 0, 1, 2
+SIZE, RANK, STAMP, MARK, FIRST = range(5)
+"""Columns of ``clusters``: number of members, position in the order of clusters, last iteration
+that saved it, last probe that looked at it; the members follow from column FIRST on."""
+
+PRICE = -1
+"""Column of ``values``: the cost of a cluster. The columns before it hold the centroid, if any."""
 
 
-class Table(NamedTuple):
-    """The instance as the kernels see it: units (rows) with values, codes and neighbours."""
+class SquaredErrors(NamedTuple):
+    r"""``sse``: Σ_{i∈C} \|x_i − mean\|².
 
-    cost: int
-    k: int
+    With centroids c_A, c_B and sizes a, b, a swap of u ∈ A and w ∈ B changes the cost by
+    2(c_B − c_A)·(x_w − x_u) − (1/a + 1/b)·\|x_w − x_u\|², which is one pass over the columns.
+    """
+
     points: NDArray[np.float64]
-    """``sse``: coordinates, columns padded with zeros to a multiple of four. ``range``: numeric
-    columns times weight/width, so that a loss is max − min."""
+    """Coordinates, with columns of zeros up to a multiple of four."""
+
+
+class Mismatches(NamedTuple):
+    """``hamming``: over all pairs of a cluster, the weights of the columns in which they differ."""
+
     codes: NDArray[np.int32]
     weights: NDArray[np.float64]
-    """Of the columns of codes: weight of a mismatch, or of one more distinct value."""
-    neighbours: NDArray[np.int32]
-    """For each unit some others, the nearest first."""
 
 
-class State(NamedTuple):
-    """A partition under change, the journal to take changes back, and scratch space."""
+class Losses(NamedTuple):
+    """``range``: size times loss, the widths of numeric columns plus further values of others."""
 
-    label: NDArray[np.int32]
-    """Cluster of each unit, −1 while it has none."""
-    place: NDArray[np.int32]
-    """Position of each unit among its cluster's members."""
-    members: NDArray[np.int32]
-    size: NDArray[np.int32]
-    price: NDArray[np.float64]
-    """Cost of each cluster."""
-    center: NDArray[np.float64]
-    """``sse``: centroid of each cluster."""
-    order: NDArray[np.int32]
-    """All cluster numbers, the ones in use first."""
-    rank: NDArray[np.int32]
-    """Position of each cluster number in ``order``."""
-    stamp: NDArray[np.int64]
-    """Last iteration that saved a cluster in the journal."""
-    saved: NDArray[np.int32]
-    saved_size: NDArray[np.int32]
-    saved_members: NDArray[np.int32]
-    saved_price: NDArray[np.float64]
-    saved_center: NDArray[np.float64]
-    queue: NDArray[np.int32]
-    queued: NDArray[np.bool_]
-    mark: NDArray[np.int64]
-    """Last probe that looked at a cluster."""
-    homeless: NDArray[np.int32]
-    random: NDArray[np.uint64]
-    counters: NDArray[np.int64]
+    points: NDArray[np.float64]
+    """Numeric columns times weight / width."""
+    codes: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    """weight / size of the domain."""
 
 
-@njit(cache=True, forceinline=True)
-def distance(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """Squared distance of vectors whose length is a multiple of four, in four partial sums."""
+Table = SquaredErrors | Mismatches | Losses
+
+
+def refresh(table, clusters, values, c):
+    """Price cluster c anew, from its members alone, so that nothing drifts."""
+    raise NotImplementedError
+
+
+def leave(table, clusters, values, u, a):
+    """What the cost of cluster a falls by when its member u leaves."""
+    raise NotImplementedError
+
+
+def join(table, clusters, values, u, b):
+    """What the cost of cluster b rises by when u joins."""
+    raise NotImplementedError
+
+
+def probe(table, clusters, values, u, a, left, b):
+    """``join(u, b)``, the least change when u ∈ a swaps with a member of b, and that member.
+
+    ``left`` is ``leave(u, a)``.
+    """
+    raise NotImplementedError
+
+
+def apart(table, u, v):
+    """Dissimilarity of two units."""
+    raise NotImplementedError
+
+
+@njit(cache=True)
+def _distance(a, b):
+    """Squared distance; the first vector's length is a multiple of four, for four partial sums."""
     s0 = s1 = s2 = s3 = 0.0
     for t in range(0, a.shape[0], 4):
         e0 = a[t] - b[t]
@@ -88,14 +99,8 @@ def distance(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     return s0 + s1 + s2 + s3
 
 
-@njit(cache=True, forceinline=True)
-def _swap_sse(
-    center_a: NDArray[np.float64],
-    center_b: NDArray[np.float64],
-    u: NDArray[np.float64],
-    w: NDArray[np.float64],
-    factor: float,
-) -> float:
+@njit(cache=True)
+def _swap(u, w, center_a, center_b, factor):
     s0 = s1 = s2 = s3 = 0.0
     for t in range(0, u.shape[0], 4):
         e0 = w[t] - u[t]
@@ -109,66 +114,133 @@ def _swap_sse(
     return s0 + s1 + s2 + s3
 
 
-@njit(cache=True, forceinline=True)
-def _mismatch(
-    a: NDArray[np.int32], b: NDArray[np.int32], weights: NDArray[np.float64]
-) -> float:
+def _refresh_sse(table, clusters, values, c):
+    points = table.points
+    size = clusters[c, SIZE]
+    columns = points.shape[1]
+    for t in range(columns):
+        values[c, t] = 0.0
+    for q in range(FIRST, FIRST + size):
+        u = clusters[c, q]
+        for t in range(columns):
+            values[c, t] += points[u, t]
+    for t in range(columns):
+        values[c, t] /= max(size, 1)
+    total = 0.0
+    for q in range(FIRST, FIRST + size):
+        total += _distance(points[clusters[c, q]], values[c])
+    values[c, PRICE] = total
+
+
+def _leave_sse(table, clusters, values, u, a):
+    size = clusters[a, SIZE]
+    return size / (size - 1.0) * _distance(table.points[u], values[a]) if size > 1 else 0.0
+
+
+def _join_sse(table, clusters, values, u, b):
+    size = clusters[b, SIZE]
+    return size / (size + 1.0) * _distance(table.points[u], values[b])
+
+
+def _probe_sse(table, clusters, values, u, a, left, b):
+    points = table.points
+    size = clusters[b, SIZE]
+    factor = 1.0 / clusters[a, SIZE] + 1.0 / size
+    best = np.inf
+    partner = np.int64(-1)
+    for q in range(FIRST, FIRST + size):
+        w = clusters[b, q]
+        change = _swap(points[u], points[w], values[a], values[b], factor)
+        if change < best:
+            best = change
+            partner = w
+    return size / (size + 1.0) * _distance(points[u], values[b]), best, partner
+
+
+def _apart_sse(table, u, v):
+    return _distance(table.points[u], table.points[v])
+
+
+@njit(cache=True)
+def _mismatch(codes, weights, u, v):
     total = 0.0
     for j in range(weights.shape[0]):
-        if a[j] != b[j]:
+        if codes[u, j] != codes[v, j]:
             total += weights[j]
     return total
 
 
-@njit(cache=True, forceinline=True)
-def _mismatches(
-    codes: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    unit: int,
-    members: NDArray[np.int32],
-    size: int,
-) -> float:
-    """Sum of the distances of a unit to the members of a cluster."""
+@njit(cache=True)
+def _mismatches(codes, weights, u, clusters, c, size):
     total = 0.0
-    for q in range(size):
-        total += _mismatch(codes[unit], codes[members[q]], weights)
+    for q in range(FIRST, FIRST + size):
+        total += _mismatch(codes, weights, u, clusters[c, q])
     return total
 
 
+def _refresh_hamming(table, clusters, values, c):
+    total = 0.0
+    for q in range(1, clusters[c, SIZE]):
+        total += _mismatches(table.codes, table.weights, clusters[c, FIRST + q], clusters, c, q)
+    values[c, PRICE] = total
+
+
+def _leave_hamming(table, clusters, values, u, a):
+    return _mismatches(table.codes, table.weights, u, clusters, a, clusters[a, SIZE])
+
+
+def _join_hamming(table, clusters, values, u, b):
+    return _mismatches(table.codes, table.weights, u, clusters, b, clusters[b, SIZE])
+
+
+def _probe_hamming(table, clusters, values, u, a, left, b):
+    codes, weights = table.codes, table.weights
+    size = clusters[b, SIZE]
+    joined = _mismatches(codes, weights, u, clusters, b, size)
+    best = np.inf
+    partner = np.int64(-1)
+    for q in range(FIRST, FIRST + size):
+        w = clusters[b, q]
+        change = (
+            _mismatches(codes, weights, w, clusters, a, clusters[a, SIZE])
+            - _mismatches(codes, weights, w, clusters, b, size)
+            - 2.0 * _mismatch(codes, weights, u, w)
+        )
+        if change < best:
+            best = change
+            partner = w
+    return joined, best + joined - left, partner
+
+
+def _apart_hamming(table, u, v):
+    return _mismatch(table.codes, table.weights, u, v)
+
+
 @njit(cache=True)
-def _loss(
-    points: NDArray[np.float64],
-    codes: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    members: NDArray[np.int32],
-    size: int,
-    without: int,
-    extra: int,
-) -> float:
-    """``range`` loss per row of a cluster without one unit and with another (−1 for none)."""
+def _loss(points, codes, weights, clusters, c, size, without, extra):
+    """Loss per row of cluster c without one unit and with another (−1 for none)."""
+    end = FIRST + size
     first = extra
     if first < 0:
-        first = members[0] if members[0] != without else members[1]
+        first = clusters[c, FIRST] if clusters[c, FIRST] != without else clusters[c, FIRST + 1]
     loss = 0.0
     for j in range(points.shape[1]):
         low = high = points[first, j]
-        for q in range(size):
-            unit = members[q]
-            if unit != without:
-                value = points[unit, j]
-                if value < low:
-                    low = value
-                elif value > high:
-                    high = value
+        for q in range(FIRST, end):
+            u = clusters[c, q]
+            if u != without:
+                low = min(low, points[u, j])
+                high = max(high, points[u, j])
         loss += high - low
     for j in range(codes.shape[1]):
-        for q in range(size):
-            unit = members[q]
-            if unit == without or unit == first or codes[unit, j] == codes[first, j]:
+        for q in range(FIRST, end):
+            u = clusters[c, q]
+            if u == without or codes[u, j] == codes[first, j]:
                 continue
             fresh = True
-            for p in range(q):
-                if members[p] != without and codes[members[p], j] == codes[unit, j]:
+            for p in range(FIRST, q):
+                v = clusters[c, p]
+                if v != without and codes[v, j] == codes[u, j]:
                     fresh = False
                     break
             if fresh:
@@ -176,119 +248,84 @@ def _loss(
     return loss
 
 
-@njit(cache=True, forceinline=True)
-def apart(table: Table, u: int, v: int) -> float:
-    """Dissimilarity of two units: squared distance, weighted mismatches, or joint loss."""
-    if table.cost == SSE:
-        return distance(table.points[u], table.points[v])
-    total = _mismatch(table.codes[u], table.codes[v], table.weights)
-    if table.cost == RANGE:
-        for j in range(table.points.shape[1]):
-            total += abs(table.points[u, j] - table.points[v, j])
+def _refresh_range(table, clusters, values, c):
+    size = clusters[c, SIZE]
+    values[c, PRICE] = 0.0
+    if size > 0:
+        values[c, PRICE] = size * _loss(
+            table.points, table.codes, table.weights, clusters, c, size, -1, -1
+        )
+
+
+def _leave_range(table, clusters, values, u, a):
+    size = clusters[a, SIZE]
+    if size == 1:
+        return 0.0
+    rest = _loss(table.points, table.codes, table.weights, clusters, a, size, u, -1)
+    return values[a, PRICE] - (size - 1.0) * rest
+
+
+def _join_range(table, clusters, values, u, b):
+    size = clusters[b, SIZE]
+    loss = _loss(table.points, table.codes, table.weights, clusters, b, size, -1, u)
+    return (size + 1.0) * loss - values[b, PRICE]
+
+
+def _probe_range(table, clusters, values, u, a, left, b):
+    points, codes, weights = table.points, table.codes, table.weights
+    size_a, size_b = clusters[a, SIZE], clusters[b, SIZE]
+    joined = (size_b + 1.0) * _loss(points, codes, weights, clusters, b, size_b, -1, u)
+    best = np.inf
+    partner = np.int64(-1)
+    for q in range(FIRST, FIRST + size_b):
+        w = clusters[b, q]
+        change = size_a * _loss(points, codes, weights, clusters, a, size_a, u, w)
+        if change < best:
+            change += size_b * _loss(points, codes, weights, clusters, b, size_b, w, u)
+            if change < best:
+                best = change
+                partner = w
+    return joined - values[b, PRICE], best - values[a, PRICE] - values[b, PRICE], partner
+
+
+def _apart_range(table, u, v):
+    total = _mismatch(table.codes, table.weights, u, v)
+    for j in range(table.points.shape[1]):
+        total += abs(table.points[u, j] - table.points[v, j])
     return total
 
 
-@njit(cache=True)
-def refresh(table: Table, state: State, c: int) -> None:
-    """Price cluster c anew, from its members alone, so that nothing drifts."""
-    size = state.size[c]
-    members = state.members[c]
-    total = 0.0
-    if size == 0:
-        state.price[c] = 0.0
-        return
-    if table.cost == SSE:
-        center = state.center[c]
-        center[:] = table.points[members[0]]
-        for q in range(1, size):
-            center += table.points[members[q]]
-        center /= size
-        for q in range(size):
-            total += distance(table.points[members[q]], center)
-    elif table.cost == HAMMING:
-        for q in range(1, size):
-            total += _mismatches(table.codes, table.weights, members[q], members, q)
-    else:
-        total = size * _loss(table.points, table.codes, table.weights, members, size, -1, -1)
-    state.price[c] = total
+_REFRESH = {
+    SquaredErrors: _refresh_sse,
+    Mismatches: _refresh_hamming,
+    Losses: _refresh_range,
+}
+_LEAVE = {SquaredErrors: _leave_sse, Mismatches: _leave_hamming, Losses: _leave_range}
+_JOIN = {SquaredErrors: _join_sse, Mismatches: _join_hamming, Losses: _join_range}
+_PROBE = {SquaredErrors: _probe_sse, Mismatches: _probe_hamming, Losses: _probe_range}
+_APART = {SquaredErrors: _apart_sse, Mismatches: _apart_hamming, Losses: _apart_range}
 
 
-@njit(cache=True, forceinline=True)
-def leave(table: Table, state: State, u: int) -> float:
-    """What the cost of u's cluster falls by when u leaves."""
-    c = state.label[u]
-    size = state.size[c]
-    if size == 1:
-        return 0.0
-    if table.cost == SSE:
-        return size / (size - 1.0) * distance(table.points[u], state.center[c])
-    members = state.members[c]
-    if table.cost == HAMMING:
-        return _mismatches(table.codes, table.weights, u, members, size)
-    rest = _loss(table.points, table.codes, table.weights, members, size, u, -1)
-    return state.price[c] - (size - 1.0) * rest
+@overload(refresh)
+def _refresh(table, clusters, values, c):
+    return _REFRESH[table.instance_class]
 
 
-@njit(cache=True, forceinline=True)
-def join(table: Table, state: State, u: int, b: int) -> float:
-    """What the cost of cluster b rises by when u joins."""
-    size = state.size[b]
-    if table.cost == SSE:
-        return size / (size + 1.0) * distance(table.points[u], state.center[b])
-    members = state.members[b]
-    if table.cost == HAMMING:
-        return _mismatches(table.codes, table.weights, u, members, size)
-    loss = _loss(table.points, table.codes, table.weights, members, size, -1, u)
-    return (size + 1.0) * loss - state.price[b]
+@overload(leave)
+def _leave(table, clusters, values, u, a):
+    return _LEAVE[table.instance_class]
 
 
-@njit(cache=True, forceinline=True)
-def probe(table: Table, state: State, u: int, left: float, b: int) -> tuple[float, float, int]:
-    """``join(u, b)``, the least change when u swaps with a member of b, and that member.
+@overload(join)
+def _join(table, clusters, values, u, b):
+    return _JOIN[table.instance_class]
 
-    ``left`` is ``leave(u)``.
-    """
-    a = state.label[u]
-    size_a, size_b = state.size[a], state.size[b]
-    members = state.members[b]
-    best = np.inf
-    partner = -1
-    if table.cost == SSE:
-        factor = 1.0 / size_a + 1.0 / size_b
-        for q in range(size_b):
-            change = _swap_sse(
-                state.center[a], state.center[b], table.points[u], table.points[members[q]], factor
-            )
-            if change < best:
-                best = change
-                partner = q
-        joined = size_b / (size_b + 1.0) * distance(table.points[u], state.center[b])
-    elif table.cost == HAMMING:
-        codes, weights = table.codes, table.weights
-        joined = _mismatches(codes, weights, u, members, size_b)
-        for q in range(size_b):
-            w = members[q]
-            change = (
-                _mismatches(codes, weights, w, state.members[a], size_a)
-                - _mismatches(codes, weights, w, members, size_b)
-                - 2.0 * _mismatch(codes[u], codes[w], weights)
-            )
-            if change < best:
-                best = change
-                partner = q
-        best += joined - left
-    else:
-        points, codes, weights = table.points, table.codes, table.weights
-        joined = (size_b + 1.0) * _loss(points, codes, weights, members, size_b, -1, u)
-        joined -= state.price[b]
-        for q in range(size_b):
-            w = members[q]
-            change = size_a * _loss(points, codes, weights, state.members[a], size_a, u, w)
-            if change >= best:
-                continue
-            change += size_b * _loss(points, codes, weights, members, size_b, w, u)
-            if change < best:
-                best = change
-                partner = q
-        best -= state.price[a] + state.price[b]
-    return joined, best, members[partner]
+
+@overload(probe)
+def _probe(table, clusters, values, u, a, left, b):
+    return _PROBE[table.instance_class]
+
+
+@overload(apart)
+def _apart(table, u, v):
+    return _APART[table.instance_class]

@@ -338,7 +338,7 @@ def put(index: Index, number: int | np.int64) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_BOUND)
-def _box_distance(
+def box_distance(
     low: NDArray[np.float64], high: NDArray[np.float64], query: NDArray[np.float64]
 ) -> float:
     """Squared distance to the nearest point of a box; ∞ if the box is empty."""
@@ -383,7 +383,7 @@ def _block_distances(
 
 
 @njit(cache=True, nogil=True)
-def _inflate(distance: float, margin: float) -> float:
+def inflate(distance: float, margin: float) -> float:
     """A squared distance of rotated vectors that none at true ``distance`` or less exceeds."""
     root = np.sqrt(distance) + margin
     return root * root * (1.0 + 1e-12)
@@ -410,7 +410,7 @@ def nearest(
     margin, least = index.margin
     weighted = len(index.factors) > 0
     have = 0
-    limit = _inflate(bound / least, margin)
+    limit = inflate(bound / least, margin)
     levels = index.counters[_LEVELS]
     first_leaf = (1 << levels) - 1 if levels >= 0 else 0
     spare = index.counters[_SPARE]
@@ -435,8 +435,8 @@ def nearest(
             node = index.waiting[pending]
             while node < first_leaf:
                 left = 2 * node + 1
-                to_left = _box_distance(index.low[left], index.high[left], query)
-                to_right = _box_distance(index.low[left + 1], index.high[left + 1], query)
+                to_left = box_distance(index.low[left], index.high[left], query)
+                to_right = box_distance(index.low[left + 1], index.high[left + 1], query)
                 if to_left <= to_right:
                     node = left
                     near, far, other = to_left, to_right, left + 1
@@ -485,4 +485,4 @@ def nearest(
             index.distances[slot] = distance
             index.found[slot] = number
             if have == count:
-                limit = _inflate(index.distances[count - 1] / least, margin)
+                limit = inflate(index.distances[count - 1] / least, margin)

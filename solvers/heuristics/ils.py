@@ -1,0 +1,325 @@
+"""``ils``, kanopy's own local search for any cluster cost: moves, swaps, and slow cooling.
+
+From a start (ONA* for ``sse``, identical rows together for the others, or the caller's) rows are
+moved and swapped between neighbouring clusters while that helps. Then clusters are created,
+dissolved, mixed and divided anew around random rows; each change is followed by the same descent
+and kept if it is better, or worse by no more than the temperature allows. The temperature falls in
+cycles, each twice as long as the one before, that begin at the best partition so far.
+
+Rows are neighbours if they are near each other in the terms of the cost; identical rows count as
+two neighbours at most, so that a row also sees others than its copies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from kanopy.instances.errors import KanopyError
+from kanopy.instances.microdata import Microdata
+from kanopy.solvers.heuristics.ona import ona_star_labels
+from kanopy.solvers.kernels.ils import (
+    ITERATION,
+    LABEL,
+    WAITING,
+    WORK,
+    State,
+    descend,
+    iterate,
+    load,
+    new_state,
+)
+from kanopy.solvers.kernels.ils_costs import Losses, Mismatches, SquaredErrors, Table
+from kanopy.solvers.kernels.quick import quick_partition
+from kanopy.solvers.problem import Outcome, Problem
+from kanopy.solvers.registry import register
+from kanopy.solvers.run import Run
+
+BURST = 1_000_000
+"""Priced changes between two looks at the stopping rule, about a tenth of a second."""
+
+ONA_ROWS = 20_000
+"""Rows up to which ONA* is quick enough to begin with."""
+
+_WINDOW = 20_000
+"""Distinct rows up to which all are compared for neighbours; above, those near in sorted order."""
+
+
+@dataclass(frozen=True)
+class ILSOptions:
+    """Options of the local search.
+
+    Attributes
+    ----------
+    neighbours
+        Rows that a row may swap with or move to the clusters of.
+    hot, cold
+        Temperatures at the ends of a cycle, in mean costs of the clusters that a change touches.
+    first_cycle
+        Iterations of the first cycle, per row.
+    cycles
+        Cycles without a better partition after which the search ends.
+    """
+
+    neighbours: int = 10
+    hot: float = 0.3
+    cold: float = 0.03
+    first_cycle: int = 10
+    cycles: int = 2
+
+    def __post_init__(self) -> None:
+        if self.neighbours < 1 or self.first_cycle < 1 or self.cycles < 1:
+            raise KanopyError("neighbours, first_cycle and cycles must be at least 1")
+        if not 0 <= self.cold <= self.hot or (self.hot > 0 and self.cold == 0):
+            raise KanopyError(
+                f"temperatures must be 0 < cold ≤ hot or both 0, got {self.cold} and {self.hot}"
+            )
+
+
+@register(
+    "ils",
+    costs=("sse", "hamming", "range"),
+    kinds=("numeric", "nominal", "mixed"),
+    paper="kanopy",
+    summary="local search by moves, swaps and slow cooling, from any start",
+    options=ILSOptions,
+)
+def ils(problem: Problem, run: Run, options: ILSOptions) -> Outcome:
+    """Search until the stopping rule says so, or cycles stop to pay."""
+    labels = run.initial if run.initial is not None else start_labels(problem, run)
+    run.found_labels(labels)
+    k, n = problem.k, problem.n
+    if n >= 2 * k and not run.stopping():
+        search(problem, run, options, split_large(problem.data, labels, k))
+    assert run.best is not None
+    return run.best
+
+
+def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.int64]) -> None:
+    """Cycles of cooling from a partition into clusters of k … 2k−1 rows."""
+    table = cost_table(problem.data, problem.cost)
+    near = neighbour_lists(problem.data, problem.cost, options.neighbours, run.seed)
+    state = new_state(table, problem.k, near, run.seed)
+    load(table, state, labels)
+    if not _descend(table, state, run):
+        return
+    length, failures = options.first_cycle * problem.n, 0
+    while failures < options.cycles:
+        before = run.progress.objective
+        for hot, cold, share in ((options.hot, options.cold, 1.0), (0.0, 0.0, 0.1)):
+            first = int(state.counters[ITERATION])
+            last = first + max(1, int(share * length))
+            while state.counters[ITERATION] < last:
+                done = int(state.counters[ITERATION])
+                iterate(table, state, hot, cold, first, last, BURST)
+                if run.stopping(iterations=int(state.counters[ITERATION]) - done):
+                    _offer(state, run)
+                    return
+        _offer(state, run)
+        failures = 0 if run.progress.objective < before * (1 - 1e-9) else failures + 1
+        assert run.best is not None
+        assert run.best.labels is not None
+        load(table, state, split_large(problem.data, run.best.labels, problem.k))
+        if not _descend(table, state, run):
+            return
+        length *= 2
+
+
+def _descend(table: Table, state: State, run: Run) -> bool:
+    """Descend to a local optimum and offer it; False if the run is to stop."""
+    while state.counters[WAITING] > 0:
+        descend(table, state, 1e-12, int(state.counters[WORK]) + BURST)
+        if run.stopping():
+            _offer(state, run)
+            return False
+    _offer(state, run)
+    return True
+
+
+def _offer(state: State, run: Run) -> None:
+    run.found_labels(np.unique(state.units[:, LABEL], return_inverse=True)[1].astype(np.int64))
+
+
+def start_labels(problem: Problem, run: Run) -> NDArray[np.int64]:
+    """A partition to begin with."""
+    data, k = problem.data, problem.k
+    if problem.cost != "sse":
+        return identical_first(data, k)
+    if data.n <= ONA_ROWS:
+        return ona_star_labels(data.points, k, stopping=run.stopping)
+    return quick_partition(data.points, k)
+
+
+def identical_first(data: Microdata, k: int) -> NDArray[np.int64]:
+    """Clusters of k identical rows as far as they go, the other rows in lexicographic order.
+
+    >>> import kanopy as kn
+    >>> identical_first(kn.example("survey"), 2).tolist()
+    [0, 0, 1, 1, 1]
+    """
+    order = np.argsort(data.types, kind="stable")
+    starts = np.cumsum(data.counts) - data.counts
+    position = np.arange(data.n) - np.repeat(starts, data.counts)
+    whole = np.repeat(data.counts // k * k, data.counts)
+    alone = order[position < whole]
+    others = order[position >= whole]
+    labels = np.empty(data.n, dtype=np.int64)
+    labels[alone] = np.arange(len(alone)) // k
+    used = len(alone) // k
+    if len(others) >= k:
+        labels[others] = used + np.minimum(np.arange(len(others)) // k, len(others) // k - 1)
+    else:
+        labels[others] = max(used - 1, 0)
+    return split_large(data, labels, k)
+
+
+def split_large(data: Microdata, labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Clusters of 2k rows or more cut, in the order of their types; no cost rises by that."""
+    sizes = np.bincount(labels)
+    if sizes.max() < 2 * k:
+        return labels
+    labels = labels.copy()
+    free = len(sizes)
+    for cluster in np.flatnonzero(sizes >= 2 * k):
+        rows = np.flatnonzero(labels == cluster)
+        if data.numeric:
+            parts = quick_partition(data.points[rows], k)
+        else:
+            parts = np.empty(len(rows), dtype=np.int64)
+            by_type = np.argsort(data.types[rows], kind="stable")
+            parts[by_type] = np.minimum(np.arange(len(rows)) // k, len(rows) // k - 1)
+        labels[rows[parts > 0]] = free - 1 + parts[parts > 0]
+        free += int(parts.max())
+    return labels
+
+
+def cost_table(data: Microdata, cost: str) -> Table:
+    """The rows in the form that the kernels of a cost read."""
+    if cost == "sse":
+        padding = -data.points.shape[1] % 4
+        return SquaredErrors(np.ascontiguousarray(np.pad(data.points, ((0, 0), (0, padding)))))
+    codes = np.ascontiguousarray(data.codes)
+    if cost == "hamming":
+        return Mismatches(codes, data.nominal_weights.copy())
+    return Losses(_scaled(data), codes, data.nominal_weights / data.domain_sizes)
+
+
+def _scaled(data: Microdata) -> NDArray[np.float64]:
+    widths = data.upper - data.lower
+    factor = np.divide(data.numeric_weights, widths, out=np.zeros_like(widths), where=widths > 0)
+    return np.ascontiguousarray(data.X * factor)
+
+
+def neighbour_lists(data: Microdata, cost: str, wanted: int, seed: int) -> NDArray[np.int32]:
+    """For each row up to ``wanted`` others: two copies of it at most, and the nearest types."""
+    wanted = min(wanted, data.n - 1)
+    if cost == "sse" and len(data.counts) == data.n:
+        from scipy.spatial import cKDTree
+
+        near = np.asarray(cKDTree(data.points).query(data.points, wanted + 1)[1])
+        return _without_self(near.astype(np.int32))
+    first = data.first_rows
+    order = np.argsort(data.types, kind="stable").astype(np.int64)
+    starts = (np.cumsum(data.counts) - data.counts).astype(np.int64)
+    if cost == "sse":
+        from scipy.spatial import cKDTree
+
+        points = data.points[first]
+        several = min(wanted + 1, len(first))
+        near_types = np.asarray(cKDTree(points).query(points, several)[1]).reshape(len(first), -1)
+        near_types = _without_self(near_types.astype(np.int32))
+    else:
+        unit = data.nominal_weights / (data.domain_sizes if cost == "range" else 1)
+        numbers = _scaled(data)[first] if cost == "range" else np.empty((len(first), 0))
+        near_types = _nearest_types(
+            numbers, data.codes[first], unit, min(wanted, max(1, len(first) - 1)), _WINDOW
+        )
+    return _rows_of_types(near_types, data.types, order, starts, data.counts, wanted, seed)
+
+
+@njit(cache=True)
+def _without_self(near: NDArray[np.int32]) -> NDArray[np.int32]:
+    rows, width = near.shape
+    result = np.empty((rows, max(width - 1, 0)), dtype=np.int32)
+    for i in range(rows):
+        filled = 0
+        for q in range(width):
+            if near[i, q] != i and filled < width - 1:
+                result[i, filled] = near[i, q]
+                filled += 1
+    return result
+
+
+@njit(cache=True)
+def _nearest_types(
+    numbers: NDArray[np.float64],
+    codes: NDArray[np.int32],
+    unit: NDArray[np.float64],
+    wanted: int,
+    window: int,
+) -> NDArray[np.int32]:
+    """For each type its nearest others, of those within ``window`` in sorted order; −1 for none."""
+    types = codes.shape[0]
+    near = np.full((types, wanted), -1, dtype=np.int32)
+    distances = np.empty(wanted)
+    for a in range(types):
+        distances[:] = np.inf
+        for b in range(max(0, a - window // 2), min(types, a + window // 2 + 1)):
+            if a == b:
+                continue
+            distance = 0.0
+            for j in range(numbers.shape[1]):
+                distance += abs(numbers[a, j] - numbers[b, j])
+            for j in range(codes.shape[1]):
+                if codes[a, j] != codes[b, j]:
+                    distance += unit[j]
+            if distance < distances[wanted - 1]:
+                place = wanted - 1
+                while place > 0 and distances[place - 1] > distance:
+                    distances[place] = distances[place - 1]
+                    near[a, place] = near[a, place - 1]
+                    place -= 1
+                distances[place] = distance
+                near[a, place] = b
+    return near
+
+
+@njit(cache=True)
+def _rows_of_types(
+    near: NDArray[np.int32],
+    types: NDArray[np.int64],
+    order: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    wanted: int,
+    seed: int,
+) -> NDArray[np.int32]:
+    """Two copies of the row, then a row of each near type, chosen differently for each row."""
+    n = types.shape[0]
+    result = np.empty((n, wanted), dtype=np.int32)
+    for i in range(n):
+        own = types[i]
+        filled = 0
+        for step in range(1, min(3, counts[own])):
+            copy = order[starts[own] + (i + step * 7919) % counts[own]]
+            if copy != i and filled < wanted:
+                result[i, filled] = copy
+                filled += 1
+        place = 0
+        while filled < wanted:
+            kind = np.int64(near[own, place % near.shape[1]]) if near.shape[1] > 0 else own
+            if kind < 0:
+                kind = own
+            pick = (i * 2654435761 + place * 40503 + seed) % counts[kind]
+            row = order[starts[kind] + pick]
+            if row == i:
+                row = order[starts[kind] + (pick + 1) % counts[kind]]
+            if row == i:
+                row = order[(i + place + 1) % n]
+            result[i, filled] = row
+            filled += 1
+            place += 1
+    return result

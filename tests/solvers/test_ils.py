@@ -1,0 +1,91 @@
+"""The local search: near the optimum on tiny tables, exact books, never worse than its start."""
+
+import numpy as np
+import pytest
+from oracles import optimum, random_instance
+
+import kanopy as kn
+from kanopy.solvers.heuristics.ils import cost_table, neighbour_lists, split_large
+from kanopy.solvers.kernels.ils import LABEL, descend, iterate, load, new_state
+from kanopy.solvers.kernels.ils_costs import PRICE
+
+
+@pytest.mark.parametrize("cost", ["sse", "hamming", "range"])
+def test_the_optimum_is_nearly_always_found(cost):
+    rng = np.random.default_rng(5)
+    hits = 0
+    for trial in range(60):
+        n, k = int(rng.integers(4, 10)), int(rng.integers(2, 4))
+        data = random_instance(rng, cost, n)
+        s = kn.solve(data, k, "ils", cost=cost, stop=kn.MaxIterations(300), seed=trial)
+        best = optimum(data, k, cost)
+        assert s.objective >= best - 1e-9
+        hits += s.objective <= best + 1e-9
+    assert hits >= 57
+
+
+@pytest.mark.parametrize("cost", ["sse", "hamming", "range"])
+def test_the_books_are_exact_after_thousands_of_changes(cost):
+    """Clusters' prices, kept by increments and taken back by the journal, equal the cost anew."""
+    rng = np.random.default_rng(6)
+    data = random_instance(rng, cost, 80)
+    problem = kn.solve(data, 3, "random", cost=cost).problem
+    labels = kn.solve(data, 3, "random", cost=cost).labels
+    table = cost_table(data, cost)
+    state = new_state(table, 3, neighbour_lists(data, cost, 10, 0), 1)
+    load(table, state, labels)
+    descend(table, state, 1e-12, 2**62)
+    for last in (500, 1000, 3000):
+        iterate(table, state, 0.5, 0.05, 0, last, 2**60)
+        now = np.unique(state.units[:, LABEL], return_inverse=True)[1]
+        sizes = np.bincount(now)
+        assert sizes.min() >= 3
+        assert sizes.max() <= 5
+        used = state.clusters[:, 0] > 0
+        assert state.values[used, PRICE].sum() == pytest.approx(problem.partition_cost(now))
+
+
+def test_neighbours_are_other_rows():
+    rng = np.random.default_rng(7)
+    for cost in ("sse", "hamming", "range"):
+        for n in (4, 9, 50):
+            data = random_instance(rng, cost, n)
+            near = neighbour_lists(data, cost, 10, 0)
+            assert near.shape == (n, min(10, n - 1))
+            assert (near >= 0).all()
+            assert (near < n).all()
+            assert (near != np.arange(n)[:, None]).all()
+
+
+def test_large_clusters_are_split():
+    data = kn.generate("simu", n=50, d=2, seed=1)
+    labels = split_large(data, np.zeros(50, dtype=np.int64), 4)
+    sizes = np.bincount(labels)
+    assert sizes.sum() == 50
+    assert sizes.min() >= 4
+    assert sizes.max() <= 7
+
+
+def test_it_beats_its_starts():
+    data = kn.generate("simu", n=300, d=4, seed=2)
+    start = kn.solve(data, 4, "ona*")
+    s = kn.solve(data, 4, "ils", stop=kn.MaxIterations(5000))
+    assert s.objective < 0.99 * start.objective
+    again = kn.solve(data, 4, "ils", initial=s, stop=kn.MaxIterations(10))
+    assert again.objective <= s.objective
+
+
+@pytest.mark.parametrize(
+    "options", [{"neighbours": 0}, {"hot": 0.1, "cold": 0.2}, {"cycles": 0}, {"cold": 0.0}]
+)
+def test_senseless_options(options):
+    with pytest.raises(kn.KanopyError):
+        kn.solve(kn.example("testdata"), 3, "ils", options=options)
+
+
+@pytest.mark.real_data
+def test_census_is_better_than_anything_published():
+    """Table B.1 of 001 has 5.22 for ONA*γ at k = 3."""
+    data = kn.load("census")
+    s = kn.solve(data, 3, "ils", stop=kn.MaxIterations(20_000))
+    assert 100 * s.objective / (data.X**2).sum() < 4.9
