@@ -77,7 +77,7 @@ def test_larger_instances_agree_however_they_are_solved(cost):
     skip_without_pricer(cost)
     for seed in range(12 if LONG else 3):
         rng = np.random.default_rng(seed)
-        data = random_instance(rng, cost, 24)
+        data = random_instance(rng, cost, 18)
         values = [
             kn.solve(data, 3, "branch-and-price", cost=cost, options=way, seed=seed) for way in WAYS
         ]
