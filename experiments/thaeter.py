@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ from kanopy.solving import solve
 PUBLISHED = Path(__file__).with_name("published") / "thaeter.csv"
 SMALL = ("census", "tarragona", "eia")
 LARGE = ("credit", "adult-numeric", "simu", "simc")
-SIMULATED = {"simu": simu, "simc": simc}
+SIMULATED: dict[str, Callable[..., Microdata]] = {"simu": simu, "simc": simc}
 QUADRATIC = ("md", "mdav", "mdav+", "v-mdav", "mdav*", "mdav*-gamma")
 
 
@@ -148,9 +148,9 @@ def main(arguments: list[str]) -> int:
     words = [word for word in arguments if not word.startswith("-")]
     known = all_methods()
     cells: list[Cell] = []
-    for row in published().itertuples(index=False):
-        data, method, k = str(row.data), str(row.method), int(row.k)
-        options = str(row.options)
+    for row in published().to_dict("records"):
+        data, method, options = str(row["data"]), str(row["method"]), str(row["options"])
+        k, value = int(row["k"]), float(row["value"])
         if method not in known or data not in (*SMALL, *LARGE):
             continue
         if words and not {data, method} & set(words):
@@ -159,7 +159,7 @@ def main(arguments: list[str]) -> int:
         if slow and not everything and data not in words:
             continue
         try:
-            cells.append(reproduce(data, method, options, k, float(row.value)))
+            cells.append(reproduce(data, method, options, k, value))
         except KanopyError as error:
             print(f"{data}, {method}, k = {k}: {error}", file=sys.stderr)
     if not cells:

@@ -187,7 +187,7 @@ def member_program(problem: Problem, members: Members, limit: float) -> Program:
         start=members.start,
         cost=np.zeros(width),
         number=np.arange(width),
-        amount=sp.csr_array(problem.control.matrix @ grown, dtype=np.int64),
+        amount=sp.csr_array(problem.control.matrix @ grown),
         sum_start=np.concatenate([[0], np.cumsum([len(v) for v in values])]).astype(np.int64),
         sum_value=value.astype(np.int64),
         sum_cost=_chi2(value, goal[cell]),

@@ -241,8 +241,8 @@ def _shift(interaction, gradient, i, change):  # type: ignore[no-untyped-def]
     dense, weight, type_start, type_cells, cell_start, cell_types = interaction
     if len(dense):
         row = dense[i]
-        for l in range(len(gradient)):
-            gradient[l] += 2 * change * row[l]
+        for third in range(len(gradient)):
+            gradient[third] += 2 * change * row[third]
         return
     for a in range(type_start[i], type_start[i + 1]):
         c = type_cells[a]
@@ -302,14 +302,16 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
         change_i = _proposed(rng, i, counts[i], domain_start, domain_value, position) - counts[i]
         if change_i == 0:
             continue
-        l, change_l = -1, 0
+        third, change_third = -1, 0
         if rng.random() < 0.5 and choices > 2:
-            l = free[int(choices * rng.random())]
-            if l in (i, j):
+            third = free[int(choices * rng.random())]
+            if third in (i, j):
                 continue
-            change_l = _proposed(rng, l, counts[l], domain_start, domain_value, position)
-            change_l -= counts[l]
-        change_j = -change_i - change_l
+            change_third = _proposed(
+                rng, third, counts[third], domain_start, domain_value, position
+            )
+            change_third -= counts[third]
+        change_j = -change_i - change_third
         new_j = counts[j] + change_j
         if change_j == 0 or new_j < 0 or new_j >= position.shape[1] or position[j, new_j] < 0:
             continue
@@ -327,14 +329,17 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
                 - abs(counts[j] - original[j])
             )
         )
-        if change_l != 0:
+        if change_third != 0:
             delta += (
-                change_l * gradient[l]
-                + change_l * change_l * _pair(interaction, l, l)
-                + 2 * change_l * change_i * _pair(interaction, l, i)
-                + 2 * change_l * change_j * _pair(interaction, l, j)
+                change_third * gradient[third]
+                + change_third * change_third * _pair(interaction, third, third)
+                + 2 * change_third * change_i * _pair(interaction, third, i)
+                + 2 * change_third * change_j * _pair(interaction, third, j)
                 + deviation_weight
-                * (abs(counts[l] + change_l - original[l]) - abs(counts[l] - original[l]))
+                * (
+                    abs(counts[third] + change_third - original[third])
+                    - abs(counts[third] - original[third])
+                )
             )
         if delta > 0 and rng.random() >= np.exp(-delta / temperature):
             continue
@@ -342,9 +347,9 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
         counts[j] += change_j
         _shift(interaction, gradient, i, float(change_i))
         _shift(interaction, gradient, j, float(change_j))
-        if change_l != 0:
-            counts[l] += change_l
-            _shift(interaction, gradient, l, float(change_l))
+        if change_third != 0:
+            counts[third] += change_third
+            _shift(interaction, gradient, third, float(change_third))
         value += delta
         if value < best_value - 1e-9:
             best_value = value
@@ -404,14 +409,16 @@ def _anneal_within(  # type: ignore[no-untyped-def]
         change_i = _proposed(rng, i, counts[i], domain_start, domain_value, position) - counts[i]
         if change_i == 0:
             continue
-        l, change_l = -1, 0
+        third, change_third = -1, 0
         if rng.random() < 0.5 and choices > 2:
-            l = free[int(choices * rng.random())]
-            if l in (i, j):
+            third = free[int(choices * rng.random())]
+            if third in (i, j):
                 continue
-            change_l = _proposed(rng, l, counts[l], domain_start, domain_value, position)
-            change_l -= counts[l]
-        change_j = -change_i - change_l
+            change_third = _proposed(
+                rng, third, counts[third], domain_start, domain_value, position
+            )
+            change_third -= counts[third]
+        change_j = -change_i - change_third
         new_j = counts[j] + change_j
         if change_j == 0 or new_j < 0 or new_j >= position.shape[1] or position[j, new_j] < 0:
             continue
@@ -423,20 +430,22 @@ def _anneal_within(  # type: ignore[no-untyped-def]
         )
         grown = _move(interaction, errors, reach, i, change_i)
         grown += _move(interaction, errors, reach, j, change_j)
-        if change_l != 0:
-            farther += abs(counts[l] + change_l - original[l]) - abs(counts[l] - original[l])
-            grown += _move(interaction, errors, reach, l, change_l)
+        if change_third != 0:
+            farther += abs(counts[third] + change_third - original[third]) - abs(
+                counts[third] - original[third]
+            )
+            grown += _move(interaction, errors, reach, third, change_third)
         delta = farther + penalty * grown
         if delta > 0 and rng.random() >= np.exp(-delta / temperature):
             _move(interaction, errors, reach, i, -change_i)
             _move(interaction, errors, reach, j, -change_j)
-            if change_l != 0:
-                _move(interaction, errors, reach, l, -change_l)
+            if change_third != 0:
+                _move(interaction, errors, reach, third, -change_third)
             continue
         counts[i] += change_i
         counts[j] += change_j
-        if change_l != 0:
-            counts[l] += change_l
+        if change_third != 0:
+            counts[third] += change_third
         beyond += grown
         deviation += farther
         if beyond == 0 and (not met or deviation < least):

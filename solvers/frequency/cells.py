@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from kanopy.solvers.frequency.program import Floats, Ints, Program
+from kanopy.solvers.frequency.program import Ints, Program
 from kanopy.solvers.problem import Problem
 
 
@@ -68,7 +68,7 @@ def count_program(problem: Problem, limit: float, theta: float | None = None) ->
         (count, (owner, np.arange(len(count)))), shape=(len(original), len(count))
     )
     everything = sp.csr_array(np.ones((1, len(original)), dtype=np.int64))
-    amount = sp.csr_array(sp.vstack([matrix, everything]) @ spread, dtype=np.int64)
+    amount = sp.csr_array(sp.vstack([matrix, everything]) @ spread)
     amount.eliminate_zeros()
     values.append(np.array([total]))
     cell = np.repeat(np.arange(len(values)), [len(value) for value in values])
@@ -101,8 +101,6 @@ def _anonymous(low: int, high: int, k: int) -> Ints:
     """The values 0 and k, k+1, … between two bounds."""
     positive = np.arange(max(low, k), high + 1)
     return (np.append(0, positive) if low <= 0 else positive).astype(np.int64)
-
-
 
 
 def sets_of(program: Program, total: int) -> list[Ints]:

@@ -137,4 +137,3 @@ def chi_ex(problem: Problem, run: Run, options: ChiExOptions) -> Outcome:
 def _report(problem: Problem, run: Run, counts: Ints) -> None:
     outcome = Outcome(counts=counts)
     run.found(outcome, problem.objective(outcome))
-

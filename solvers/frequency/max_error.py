@@ -17,6 +17,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -152,6 +153,9 @@ def msafe(problem: Problem, run: Run, options: MsafeOptions) -> Outcome:
         later = levels.after(here) + weight * least
         return min(here + weight * max(deviation, least), later, levels.best_objective)
 
+    def proved(here: float, deviation: float) -> None:
+        run.proved(bound(here, deviation))
+
     deviation = least
     while level + weight * least < levels.best_objective - 1e-9 and not run.stopping():
         deviation = least
@@ -160,7 +164,7 @@ def msafe(problem: Problem, run: Run, options: MsafeOptions) -> Outcome:
         limit = levels.largest_deviation
         if weight > 0:
             limit = min(limit, (levels.best_objective - level) / weight)
-        search = levels.search(level, limit, lambda d, level=level: run.proved(bound(level, d)))
+        search = levels.search(level, limit, partial(proved, level))
         if not search.complete:
             deviation = max(deviation, search.bound)
             break

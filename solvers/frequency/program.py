@@ -164,7 +164,8 @@ def _normalise(program: Program) -> Program:
     amount[order] -= np.repeat(least, size)
     shift = np.bincount(keys // program.groups, weights=least, minlength=program.sums)
     value = program.sum_value - shift.astype(np.int64)[program.sum_owner]
-    reduced = sp.csr_array((amount, (row, option)), shape=program.amount.shape, dtype=np.int64)
+    reduced = program.amount.copy()
+    reduced.data = amount  # entries of a csr matrix stand in the same order as those of its coo
     reduced.eliminate_zeros()
     kept = value >= 0
     return replace(
@@ -211,10 +212,9 @@ def _absorb_sums(program: Program) -> Program:
     for c in np.flatnonzero(~kept):
         part = slice(amount.indptr[c], amount.indptr[c + 1])
         options = amount.indices[part]
-        values = slice(program.sum_start[c], program.sum_start[c + 1])
-        known = dict(
-            zip(program.sum_value[values].tolist(), program.sum_cost[values].tolist(), strict=True)
-        )
+        own_values = slice(program.sum_start[c], program.sum_start[c + 1])
+        pairs = zip(program.sum_value[own_values], program.sum_cost[own_values], strict=True)
+        known = {int(value): float(extra) for value, extra in pairs}
         if len(options) == 0:
             constant += known.get(0, np.inf)
             continue

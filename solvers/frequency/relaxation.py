@@ -14,7 +14,7 @@ what the links take, d = cost − Lᵀπ. Each solution of the program is a 0/1 
 with Lx = 0, so it costs Σ d over its columns. Exactly one column of each group, sum and block is
 chosen, hence
 
-.. math:: \text{cost} ≥ L(π) = \text{constant} + \sum_{\text{sets}} \min_{\text{columns of the set}} d
+.. math:: \text{cost} ≥ L(π) = \text{constant} + \sum_{\text{sets}} \min_{\text{columns in it}} d
 
 for *any* π; the duals of the linear program make it best. The price of a chosen column may exceed
 the least of its set by at most U − L(π) if the solution is to cost no more than U, since the other
@@ -28,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
+from numpy.typing import NDArray
 
 from kanopy.models.linear_form import LinearForm
 from kanopy.solvers.frequency.program import Floats, Ints, Mask, Program
@@ -305,13 +306,15 @@ def _assemble(program: Program, sums: Ints, blocks: list[Block], whole_sums: boo
     owner = np.concatenate([program.owner, groups + np.repeat(np.arange(len(lengths)), lengths)])
     positions = np.concatenate([np.zeros(0, dtype=np.int64), *of_sums])
     width, sets = len(owner), groups + len(lengths)
-    parts = [(owner, np.arange(width), np.ones(width))]
+    parts: list[tuple[NDArray[np.integer], NDArray[np.integer], Floats]] = [
+        (owner, np.arange(width), np.ones(width))
+    ]
 
     # Amounts of options make the values of sums.
     amounts = program.amount[sums].tocoo()
     parts.append((sets + amounts.coords[0], amounts.coords[1], amounts.data.astype(np.float64)))
     rows = sets + np.repeat(np.arange(len(sums)), lengths[: len(sums)])
-    parts.append((rows, options + np.arange(len(rows)), -program.sum_value[positions]))
+    parts.append((rows, options + np.arange(len(rows)), -1.0 * program.sum_value[positions]))
 
     # Options and configurations agree, class by class; the last class follows from the others.
     row, column = sets + len(sums), options + len(positions)

@@ -83,7 +83,7 @@ class Search:
         options = np.inf
         for configurations in ROUNDS:
             if self.solved(program) or self.run.stopping():
-                return
+                return None
             if configurations and len(program.cost) > 0.98 * options:
                 break  # the last round did not help
             options = len(program.cost)
@@ -100,6 +100,7 @@ class Search:
                 self.offer(self.improve(program))
         if not self.solved(program) and not self.run.stopping():
             self.finish_by_integers(program)
+        return None
 
     def relaxation_feasible(self, program: Program) -> bool:
         """Whether propagation and the first relaxations leave a program any solution."""

@@ -229,8 +229,8 @@ def neighbour_lists(data: Microdata, cost: str, wanted: int, seed: int) -> NDArr
 
         points = data.points[first]
         several = min(wanted + 1, len(first))
-        near_types = np.asarray(cKDTree(points).query(points, several)[1]).reshape(len(first), -1)
-        near_types = _without_self(near_types.astype(np.int32))
+        found = np.asarray(cKDTree(points).query(points, several)[1]).reshape(len(first), -1)
+        near_types: NDArray[np.int32] = _without_self(found.astype(np.int32))
     else:
         unit = data.nominal_weights / (data.domain_sizes if cost == "range" else 1)
         numbers = _scaled(data)[first] if cost == "range" else np.empty((len(first), 0))

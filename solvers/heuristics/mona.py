@@ -32,7 +32,13 @@ from kanopy.solvers.kernels.chunks import Stopping, never
 from kanopy.solvers.kernels.leftovers import CENTROID, assign_leftovers
 from kanopy.solvers.kernels.outside_in import make_sweep, sweep_star
 from kanopy.solvers.kernels.prepare import prepared
-from kanopy.solvers.kernels.quick import Blocks, halve, quick_partition
+from kanopy.solvers.kernels.quick import (
+    Blocks,
+    halve,
+    plain_interrupts,
+    quick_exit,
+    quick_partition,
+)
 from kanopy.solvers.kernels.reclustering import make_clustering, recluster_star
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
@@ -118,11 +124,12 @@ def mona_labels(
     labels = np.empty(len(points), dtype=np.int64)
     done = classes = 0
     try:
-        for rows, part in zip(rows_of, results, strict=True):
-            labels[rows] = classes + part
-            classes += int(part.max()) + 1
-            done += 1
-            halt.now = halt.now or stopping()
+        with plain_interrupts():
+            for rows, part in zip(rows_of, results, strict=True):
+                labels[rows] = classes + part
+                classes += int(part.max()) + 1
+                done += 1
+                halt.now = halt.now or stopping()
     except KeyboardInterrupt:
         halt.now = True
         results.close()  # or joblib would go on with the tasks
@@ -257,14 +264,15 @@ def mona_2d(problem: Problem, run: Run, options: MonaOptions) -> Outcome:
 
 
 def _solve(problem: Problem, run: Run, options: MonaOptions, rule: str) -> Outcome:
-    labels = mona_labels(
-        problem.data.points,
-        problem.k,
-        options.rho,
-        rule,
-        options.jobs,
-        run.stopping,
-        run.remaining(),
-        run.found_labels,
-    )
+    with quick_exit(run):
+        labels = mona_labels(
+            problem.data.points,
+            problem.k,
+            options.rho,
+            rule,
+            options.jobs,
+            run.stopping,
+            run.remaining(),
+            run.found_labels,
+        )
     return Outcome(labels=labels)

@@ -423,7 +423,8 @@ def iterate(table, state, hot, cold, start, end, limit):
             before = 0.0
             for entry in range(counters[SAVED]):
                 before += state.saved_values[entry, PRICE]
-                _enqueue(state.clusters, state.units, state.lists[QUEUE], counters, saved[entry, RANK])
+                c = saved[entry, RANK]
+                _enqueue(state.clusters, state.units, state.lists[QUEUE], counters, c)
             descend(table, state, 1e-9 * before, np.int64(2) ** 62)
             change = before = 0.0
             for entry in range(counters[SAVED]):
@@ -470,7 +471,8 @@ def new_state(table: Table, k: int, neighbours: NDArray[np.int32], seed: int) ->
     columns = 1 + (table.points.shape[1] if isinstance(table, SquaredErrors) else 0)
     counters = np.zeros(11, dtype=np.int64)
     counters[K] = k
-    counters[RANDOM] = np.random.SeedSequence(seed).generate_state(1, np.uint64).view(np.int64)[0] | 1
+    drawn = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    counters[RANDOM] = drawn.view(np.int64)[0] | 1
     return State(
         neighbours=neighbours,
         units=np.zeros((n, 3), dtype=np.int32),

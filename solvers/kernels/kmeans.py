@@ -157,7 +157,7 @@ def choose_centers(state: Means, steps: int, rng: np.random.Generator) -> bool:
         if state.counters[_CENTERS] == len(state.centers):
             return True
         if state.counters[_CENTERS] == 0:
-            row = rng.integers(0, len(state.points))
+            row = int(rng.integers(0, len(state.points)))
         else:
             row = _draw(state, rng.random())
         if row == NONE:

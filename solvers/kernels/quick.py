@@ -82,10 +82,29 @@ def quick_partition(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 
 
 @contextmanager
+def plain_interrupts() -> Iterator[None]:
+    """Let Ctrl-C be a KeyboardInterrupt.
+
+    If it comes while a kernel's result is turned into Python objects, it leaves the kernel as a
+    SystemError ("returned a result with an exception set") that it is only the cause of.
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause = error.__cause__
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__
+        if isinstance(cause, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        raise
+
+
+@contextmanager
 def quick_exit(run: Run) -> Iterator[None]:
     """Leave a valid partition with the run when Ctrl-C ends a method that has reported none."""
     try:
-        yield
+        with plain_interrupts():
+            yield
     except KeyboardInterrupt:
         if run.best is None:
             run.found_labels(quick_partition(run.problem.data.points, run.problem.k))

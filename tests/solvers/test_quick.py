@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kanopy.instances.microdata import Microdata
-from kanopy.solvers.kernels.quick import halve, quick_exit, quick_partition
+from kanopy.solvers.kernels.quick import halve, plain_interrupts, quick_exit, quick_partition
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.run import Run
 
@@ -99,3 +99,16 @@ def test_an_interrupt_leaves_a_partition_unless_there_is_a_better_one():
         assert run.best.labels.tolist() == known
         run = Run(Problem(data, 2, "sse"))
         run.found_labels(np.array([0, 0, 1, 1]))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_an_interrupt_that_a_kernel_wrapped_is_unwrapped(depth):
+    with pytest.raises(KeyboardInterrupt), plain_interrupts():
+        error = KeyboardInterrupt()
+        for _ in range(depth):
+            wrapped = SystemError("returned a result with an exception set")
+            wrapped.__cause__ = error
+            error = wrapped
+        raise error
+    with pytest.raises(SystemError, match="other"), plain_interrupts():
+        raise SystemError("other")
