@@ -103,12 +103,12 @@ def test_an_interrupt_leaves_a_partition_unless_there_is_a_better_one():
 
 @pytest.mark.parametrize("depth", [1, 2])
 def test_an_interrupt_that_a_kernel_wrapped_is_unwrapped(depth):
+    error = KeyboardInterrupt()
+    for _ in range(depth):
+        wrapped = SystemError("returned a result with an exception set")
+        wrapped.__cause__ = error
+        error = wrapped
     with pytest.raises(KeyboardInterrupt), plain_interrupts():
-        error = KeyboardInterrupt()
-        for _ in range(depth):
-            wrapped = SystemError("returned a result with an exception set")
-            wrapped.__cause__ = error
-            error = wrapped
         raise error
     with pytest.raises(SystemError, match="other"), plain_interrupts():
         raise SystemError("other")
