@@ -67,9 +67,6 @@ _ONE = np.uint64(1)
 _BITS = 64
 _SWEEPS = 4
 
-_MARGIN = 1e-9
-"""A sum may stop early once it is this much too large, which is more than rounding can hide."""
-
 
 class RangePricer:
     """Prices clusters by the generalisation loss of the box around their rows.
@@ -212,13 +209,13 @@ def _make_stack(items: Items, rules: Rules, boxes: _Boxes) -> _Stack:
 def _masks(codes: NDArray[np.int32], losses: Floats) -> tuple[NDArray[np.uint64], Floats]:
     """One bit per value, in as many words a column as its values need, and each word's loss."""
     words, weights = [], []
-    dearest = np.argsort(-losses, kind="stable")  # first, so that sums may stop early
-    for column, loss in zip(codes.T[dearest], losses[dearest], strict=True):
+    for column, loss in zip(codes.T, losses, strict=True):
         for word in range(int(column.max(initial=0)) // _BITS + 1):
             bit = _ONE << (column % _BITS).astype(np.uint64)
             words.append(np.where(column // _BITS == word, bit, np.uint64(0)))
             weights.append(loss)
-    packed = np.array(words, dtype=np.uint64).reshape(len(words), len(codes)).T
+    shape = (len(codes), len(words))
+    packed = np.array(words, dtype=np.uint64).reshape(shape[::-1]).T
     return np.ascontiguousarray(packed), np.array(weights, dtype=np.float64)
 
 
@@ -248,30 +245,18 @@ def _losses(
     return losses
 
 
-@njit(cache=True, inline="always")
-def _increment(
-    low: Floats,
-    high: Floats,
-    masks: NDArray[np.uint64],
-    lows: Floats,
-    highs: Floats,
-    values: NDArray[np.uint64],
-    losses: Floats,
-    z: int,
-    enough: float,
-) -> float:
-    """What the loss of a box grows by when z joins, or less if that is already ``enough``."""
+@njit(cache=True)
+def _increment(stack: _Stack, boxes: _Boxes, depth: int, z: int) -> float:
+    """What the loss of the chosen rows grows by when z joins."""
     total = 0.0
-    for w in range(len(masks)):
-        new = values[z, w] & ~masks[w]
+    for j in range(boxes.low.shape[1]):
+        total += max(stack.low[depth, j] - boxes.low[z, j], 0.0)
+        total += max(boxes.high[z, j] - stack.high[depth, j], 0.0)
+    for w in range(boxes.masks.shape[1]):
+        new = boxes.masks[z, w] & ~stack.masks[depth, w]
         while new:
-            total += losses[w]
+            total += boxes.losses[w]
             new &= new - _ONE
-        if total > enough:
-            break
-    if total <= enough:
-        for j in range(len(low)):
-            total += max(low[j] - lows[z, j], 0.0) + max(highs[z, j] - high[j], 0.0)
     return total
 
 
@@ -306,29 +291,32 @@ def _sum(largest: Floats, length: int, number: int) -> float:
 @njit(cache=True)
 def _sort(stack: _Stack, begin: int, end: int) -> None:
     """Candidates by growing increment, ties by their place."""
-    names, lefts, increments = stack.items, stack.left, stack.increments
     if end - begin > 40:
-        order = np.argsort(increments[begin:end], kind="mergesort")
-        names[begin:end] = names[begin:end][order]
-        lefts[begin:end] = lefts[begin:end][order]
-        increments[begin:end] = increments[begin:end][order]
+        order = np.argsort(stack.increments[begin:end], kind="mergesort")
+        stack.items[begin:end] = stack.items[begin:end][order]
+        stack.left[begin:end] = stack.left[begin:end][order]
+        stack.increments[begin:end] = stack.increments[begin:end][order]
         return
     for i in range(begin + 1, end):
-        item, left, increment = names[i], lefts[i], increments[i]
+        item, left, increment = stack.items[i], stack.left[i], stack.increments[i]
         j = i
-        while j > begin and increments[j - 1] > increment:
-            names[j], lefts[j], increments[j] = names[j - 1], lefts[j - 1], increments[j - 1]
+        while j > begin and stack.increments[j - 1] > increment:
+            stack.items[j], stack.left[j] = stack.items[j - 1], stack.left[j - 1]
+            stack.increments[j] = stack.increments[j - 1]
             j -= 1
-        names[j], lefts[j], increments[j] = item, left, increment
+        stack.items[j], stack.left[j], stack.increments[j] = item, left, increment
+
+
+@njit(cache=True)
+def _rate(walk: Walk, boxes: _Boxes, items: Items, z: int) -> float:
+    """Dual of z per row, less the shares of cuts."""
+    return float(boxes.rates[z] - walk.shares[z] / items.sizes[z])
 
 
 @njit(cache=True)
 def _sweep(items: Items, walk: Walk, stack: _Stack, boxes: _Boxes, depth: int, rows: int) -> int:
     """Bound the branches of a sorted list for clusters of so many rows, drop what is useless."""
-    names, lefts, increments, bounds = stack.items, stack.left, stack.increments, stack.bounds
-    exchange, largest, sizes = stack.exchange, stack.largest, items.sizes
-    rates, shares = boxes.rates, walk.shares
-    begin, loss = stack.begins[depth], stack.losses[depth]
+    begin = stack.begins[depth]
     rest = rows - stack.taken[depth]
     limit = walk.limit[0] - stack.values[depth]
     work = 0
@@ -337,39 +325,43 @@ def _sweep(items: Items, walk: Walk, stack: _Stack, boxes: _Boxes, depth: int, r
         work += end - begin
         length = 0
         for p in range(begin, end):
-            z = names[p]
-            size = sizes[z]
-            rate = rates[z] - shares[z] / size
-            if lefts[p] > 1:
-                length = _insert(largest, length, rest, rate, (lefts[p] - 1) * size)
-            others = _sum(largest, length, rest - size)
-            bounds[p] = rows * (loss + increments[p]) - size * rate - others
+            z = stack.items[p]
+            size, rate = items.sizes[z], _rate(walk, boxes, items, z)
+            length = _insert(stack.largest, length, rest, rate, (stack.left[p] - 1) * size)
+            others = _sum(stack.largest, length, rest - size)
+            loss = stack.losses[depth] + stack.increments[p]
+            stack.bounds[p] = rows * loss - size * rate - others
             # with another row in place of the worst of the others, less that row's own dual
-            exchange[p] = np.inf
             if rest > size and others > -np.inf:
-                exchange[p] = bounds[p] + largest[rest - size - 1]
-            if length < rest or rate > largest[rest - 1]:
-                length = _insert(largest, length, rest, rate, size)
+                stack.exchange[p] = stack.bounds[p] + stack.largest[rest - size - 1]
+            else:
+                stack.exchange[p] = np.inf
+            length = _insert(stack.largest, length, rest, rate, size)
         kept = end
-        best_exchange = np.inf
+        best, best_exchange = np.inf, np.inf
         for p in range(end - 1, begin - 1, -1):
-            z = names[p]
-            useful = bounds[p] < limit
-            if useful:
-                best_exchange = min(best_exchange, exchange[p])
-            elif best_exchange < np.inf:
-                useful = sizes[z] > 1 or best_exchange - rates[z] + shares[z] < limit
+            z = stack.items[p]
+            useful = stack.bounds[p] < limit
+            if useful and stack.exchange[p] < np.inf:
+                best = min(best, stack.bounds[p])
+                best_exchange = min(best_exchange, stack.exchange[p])
+            elif not useful and best < limit:
+                useful = items.sizes[z] > 1 or best_exchange - _rate(walk, boxes, items, z) < limit
             if useful:
                 kept -= 1
-                names[kept], lefts[kept] = z, lefts[p]
-                increments[kept], bounds[kept] = increments[p], bounds[p]
-        gone = kept - begin
-        if gone == 0:
+                stack.items[kept], stack.left[kept] = z, stack.left[p]
+                stack.increments[kept] = stack.increments[p]
+                stack.bounds[kept] = stack.bounds[p]
+        if kept == begin:
             break
+        gone = kept - begin
         for p in range(kept, end):
-            names[p - gone], lefts[p - gone] = names[p], lefts[p]
-            increments[p - gone], bounds[p - gone] = increments[p], bounds[p]
+            stack.items[p - gone], stack.left[p - gone] = stack.items[p], stack.left[p]
+            stack.increments[p - gone] = stack.increments[p]
+            stack.bounds[p - gone] = stack.bounds[p]
         stack.ends[depth] = end - gone
+        if end == begin + gone:
+            break
     return work
 
 
@@ -402,53 +394,45 @@ def _list(
     rows: int,
 ) -> int:
     """List and bound the candidates after choosing the one at a position: it and earlier ones."""
-    # arrays by name, since taking them out of a tuple in the loop costs more than the loop does
-    names, lefts, increments, largest = stack.items, stack.left, stack.increments, stack.largest
-    lows, highs, values, losses = boxes.low, boxes.high, boxes.masks, boxes.losses
-    sizes, duals, blocked = items.sizes, items.duals, walk.blocked
-    shares, rates = walk.shares, boxes.rates
     child = depth + 1
-    low, high, masks = stack.low[child], stack.high[child], stack.masks[child]
     rest = rows - stack.taken[child]
     removal = rules.removal and rows > rules.smallest
-    loss, free = stack.losses[child], stack.free[child]
+    loss = stack.losses[child]
     length = 0
-    first = stack.begins[depth]
     if rest > 1:
-        for p in range(first, position + 1):
-            z = names[p]
-            left = lefts[p] - (1 if p == position else 0)
-            if left > 0 and blocked[z] == 0 and sizes[z] <= rest:
-                rate = rates[z] - shares[z] / sizes[z]
-                if length < rest or rate > largest[rest - 1]:
-                    length = _insert(largest, length, rest, rate, left * sizes[z])
+        for p in range(stack.begins[depth], position + 1):
+            z = stack.items[p]
+            left = stack.left[p] - (1 if p == position else 0)
+            if left > 0 and walk.blocked[z] == 0 and items.sizes[z] <= rest:
+                rate = _rate(walk, boxes, items, z)
+                if length < rest or rate > stack.largest[rest - 1]:
+                    copies = left * items.sizes[z]
+                    length = _insert(stack.largest, length, rest, rate, copies)
     spare = walk.limit[0] - stack.values[child] - rows * loss
-    spare_with_one = spare + _sum(largest, length, rest - 1)
+    spare_with_one = spare + _sum(stack.largest, length, rest - 1)
     place = begin = stack.ends[depth]
-    for p in range(first, position + 1):
-        z = names[p]
-        left = lefts[p] - (1 if p == position else 0)
-        size = sizes[z]
-        if left <= 0 or size > rest or blocked[z] > 0:
+    for p in range(stack.begins[depth], position + 1):
+        z = stack.items[p]
+        left = stack.left[p] - (1 if p == position else 0)
+        size = items.sizes[z]
+        if left <= 0 or size > rest or walk.blocked[z] > 0:
             continue
-        most = duals[z] - shares[z]
+        most = size * _rate(walk, boxes, items, z)
         if size == 1:
             most += spare_with_one
         else:
-            most += spare + _sum(largest, length, rest - size)
+            most += spare + _sum(stack.largest, length, rest - size)
         if most <= 0.0:
             continue
-        increment = _increment(
-            low, high, masks, lows, highs, values, losses, z, most / rows + _MARGIN
-        )
+        increment = _increment(stack, boxes, child, z)
         if rows * increment >= most:
             continue
         if removal:
-            least = min(free, duals[z]) if size == 1 else free
+            least = min(stack.free[child], items.duals[z]) if size == 1 else stack.free[child]
             if loss + increment >= least:
                 continue
-        names[place], lefts[place] = z, left
-        increments[place] = increment
+        stack.items[place], stack.left[place] = z, left
+        stack.increments[place] = increment
         stack.bounds[place] = -np.inf
         place += 1
     stack.begins[child], stack.ends[child] = begin, place
@@ -473,37 +457,28 @@ def _open_root(
     stack.free[0] = items.duals[root] if items.sizes[root] == 1 else np.inf
     stack.chosen[0] = root
     enter(items, walk, root, 1)
-    low, high, masks = stack.low[0], stack.high[0], stack.masks[0]
-    lows, highs, values, losses = boxes.low, boxes.high, boxes.masks, boxes.losses
-    names, lefts, increments, bounds = stack.items, stack.left, stack.increments, stack.bounds
-    sizes, counts, duals, blocked = items.sizes, items.counts, items.duals, walk.blocked
-    shares = walk.shares
-    limit, best = walk.limit[0], boxes.best[root]
-    inner, free, size_of_root = boxes.inner[root], stack.free[0], sizes[root]
     place = 0
-    for z in range(root, len(sizes)):
-        left = counts[z] - (1 if z == root else 0)
-        size = sizes[z]
-        taken = size_of_root + size
-        if left <= 0 or taken > rules.largest or blocked[z] > 0:
+    for z in range(root, len(items.sizes)):
+        left = items.counts[z] - (1 if z == root else 0)
+        size = items.sizes[z]
+        taken = items.sizes[root] + size
+        if left <= 0 or taken > rules.largest or walk.blocked[z] > 0:
             continue
-        # a bound for the others at their best is linear in the number of rows: two ends speak for
-        # all; the largest loss that either allows is where the sum of the increment may stop
-        few, more = max(rules.smallest, taken), rules.largest
-        start = limit - value + duals[z] - shares[z]
-        for_few = (start + (few - taken) * best) / few
-        for_more = (start + (more - taken) * best) / more
-        enough = max(for_few, for_more) + _MARGIN - inner
-        increment = _increment(low, high, masks, lows, highs, values, losses, z, enough)
-        loss = inner + increment - _MARGIN
-        useful = loss < for_few
-        if not useful and few < more:
-            least = min(free, duals[z]) if size == 1 else free
-            useful = loss < for_more and (not rules.removal or loss < least)
+        increment = _increment(stack, boxes, 0, z)
+        loss = stack.losses[0] + increment
+        start = value - size * _rate(walk, boxes, items, z)
+        # linear in the number of rows, so that the two ends speak for all
+        few = max(rules.smallest, taken)
+        useful = few * loss + start - (few - taken) * boxes.best[root] < walk.limit[0]
+        if not useful and few < rules.largest:
+            least = min(stack.free[0], items.duals[z]) if size == 1 else stack.free[0]
+            if not rules.removal or loss < least:
+                more = rules.largest
+                useful = more * loss + start - (more - taken) * boxes.best[root] < walk.limit[0]
         if useful:
-            names[place], lefts[place] = z, left
-            increments[place] = increment
-            bounds[place] = few * increment - duals[z]
+            stack.items[place], stack.left[place] = z, left
+            stack.increments[place] = increment
+            stack.bounds[place] = few * increment - size * boxes.rates[z]
             place += 1
     if 0 < rules.most_candidates < place:
         walk.counters[LIMITED] = 1
