@@ -69,7 +69,7 @@ _ONES = np.uint64(0x0101010101010101)
 _GATHER = np.uint64(0x0102040810204080)
 _S4, _S2, _S1, _S56 = np.uint64(4), np.uint64(2), np.uint64(1), np.uint64(56)
 
-_MOST_TYPES = 30_000
+_MOST_TYPES = 10_000
 """Types up to which distances between all of them are looked at once, for the nearest ones."""
 
 
