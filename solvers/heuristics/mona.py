@@ -110,34 +110,32 @@ def mona_labels(
     """
     if rho >= 1:
         return ona_star_labels(points, k, stopping=stopping)
-    blocks = halve(points, 2 * k, rule, len(points) ** rho, stopping)
-    tasks = _tasks(blocks.sizes)
-    rows_of = [blocks.rows[blocks.bounds[first] : blocks.bounds[end]] for first, end in tasks]
-    sizes_of = [blocks.sizes[first:end] for first, end in tasks]
-    rotation = _rotation(points, blocks)
     halt = _Halt(seconds)
+    blocks = halve(points, 2 * k, rule, len(points) ** rho, stopping)
+    halt.now = stopping()
+    sizes, rotation = blocks.sizes, _rotation(points, blocks)
+    tasks = [
+        (blocks.rows[blocks.bounds[first] : blocks.bounds[end]], sizes[first:end])
+        for first, end in _tasks(sizes)
+    ]
     calls = (
-        delayed(_cluster)(np.array(points[rows]), sizes, rotation, k, halt)
-        for rows, sizes in zip(rows_of, sizes_of, strict=True)
+        delayed(_cluster)(np.array(points[rows]), of_task, rotation, k, halt)
+        for rows, of_task in tasks
     )
     results = _run(calls, jobs if len(tasks) > 1 else 1)
-    labels = np.empty(len(points), dtype=np.int64)
-    done = classes = 0
+    labels = np.full(len(points), -1, dtype=np.int64)
+    classes = 0
     try:
         with plain_interrupts():
-            for rows, part in zip(rows_of, results, strict=True):
+            for (rows, _), part in zip(tasks, results, strict=True):
                 labels[rows] = classes + part
                 classes += int(part.max()) + 1
-                done += 1
                 halt.now = halt.now or stopping()
     except KeyboardInterrupt:
-        halt.now = True
         results.close()  # or joblib would go on with the tasks
         if interrupted is not None:
-            for rows, sizes in zip(rows_of[done:], sizes_of[done:], strict=True):
-                part = _cluster(np.array(points[rows]), sizes, rotation, k, halt)
-                labels[rows] = classes + part
-                classes += int(part.max()) + 1
+            left = np.flatnonzero(labels < 0)
+            labels[left] = classes + quick_partition(points[left], k)
             interrupted(labels)
         raise
     return labels
