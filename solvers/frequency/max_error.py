@@ -1,12 +1,11 @@
 r"""SAFE-basic and modified SAFE: the least maximum error, exactly (000, 2.1 and 3.2).
 
 The excess θ = max_t |b_t| − g_t takes few values, m − g_t with whole m ≥ 0, here called *levels*.
-For a given level every cell has a window of values, so there are two kinds of questions:
-
-- is there a solution of excess θ? The least such level is the optimum of SAFE-basic;
-- what is the least deviation D(θ) = Σ|y − y⁰| within the windows? Modified SAFE minimises
-  θ + w·D(θ) over the levels. D falls with θ and never below D(∞), the least deviation of any
-  k-anonymous counts, so levels with θ + w·D(∞) no better than the best solution cannot win.
+Within a level every cell has a window of values, and D(θ) is the least deviation Σ|y − y⁰| of the
+counts that keep to the windows (∞ if none do). The optimum is the least θ + w·D(θ), with w = 0 for
+SAFE-basic. D falls with θ, so D(b) settles level b and bounds the levels a … b before it: a
+solution with such an excess costs at least a + w·D(b). Spans of levels are split and searched in
+the order of their bounds until no span can win.
 
 D is a whole number and as odd or even as Σy − Σy⁰, since |d| and d are: bounds on it are rounded
 up to the next such number.
@@ -15,9 +14,8 @@ up to the next such number.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from heapq import heappop, heappush, heapreplace
 
 import numpy as np
 
@@ -39,9 +37,9 @@ from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
 
 TOLERANCES = ("appendix", "none")
-PROPOSALS = 300_000
-"""Moves of one run of simulated annealing."""
-PENALTIES = (1.0, 4.0, 1.0, 4.0)
+PROPOSALS = 5_000
+"""Moves of one run of simulated annealing per combination, up to a hundred combinations."""
+PENALTIES = (1.0, 4.0, 1.0, 1.0)
 """Price of an error beyond the level, one for each run of simulated annealing."""
 
 
@@ -108,23 +106,10 @@ def complete(problem: Problem, options: SafeBasicOptions) -> Problem:
     prepare=complete,
 )
 def safe_basic(problem: Problem, run: Run, options: SafeBasicOptions) -> Outcome:
-    """Rule out level after level; the first that is feasible is the optimum."""
+    """The least level with a solution."""
     if options.formulation == "paper":
         return solve_as_printed(problem, run, "safe-basic", options.backend)
-    levels = _Levels(problem, run, options.backend)
-    level = levels.first_open()
-    run.proved(level)
-    while level < levels.best_objective - 1e-9 and not run.stopping():
-        levels.anneal(level, levels.domains)
-        if levels.best_objective <= level + 1e-9:
-            break
-        search = levels.search(level, levels.largest_deviation)
-        if not search.complete:
-            break
-        if search.best is None:
-            level = levels.after(level)
-            run.proved(level)
-    return levels.outcome(level)
+    return _search_levels(_Levels(problem, run, options.backend))
 
 
 @register(
@@ -140,38 +125,46 @@ def safe_basic(problem: Problem, run: Run, options: SafeBasicOptions) -> Outcome
     prepare=complete,
 )
 def msafe(problem: Problem, run: Run, options: MsafeOptions) -> Outcome:
-    """Minimise the deviation level by level, as long as a level can still win."""
+    """The least sum of a level and the weighted deviation that it needs."""
     if options.formulation == "paper":
         return solve_as_printed(problem, run, "msafe", options.backend)
-    weight = problem.deviation_weight
-    levels = _Levels(problem, run, options.backend)
-    level = levels.first_open()
-    least = levels.least_deviation()
+    return _search_levels(_Levels(problem, run, options.backend))
 
-    def bound(here: float, deviation: float) -> float:
-        """What a solution costs at least, if levels below ``here`` are done."""
-        later = levels.after(here) + weight * least
-        return min(here + weight * max(deviation, least), later, levels.best_objective)
 
-    def proved(here: float, deviation: float) -> None:
-        run.proved(bound(here, deviation))
+def _search_levels(levels: _Levels) -> Outcome:
+    """Search spans of levels, the most promising first.
 
-    deviation = least
-    while level + weight * least < levels.best_objective - 1e-9 and not run.stopping():
-        deviation = least
-        run.proved(bound(level, deviation))
-        levels.anneal(level, levels.domains)
-        limit = levels.largest_deviation
-        if weight > 0:
-            limit = min(limit, (levels.best_objective - level) / weight)
-        search = levels.search(level, limit, partial(proved, level))
-        if not search.complete:
-            deviation = max(deviation, search.bound)
+    An entry of the queue is a bound of all solutions with an excess from one level to another,
+    these two, and a bound of their deviation.
+    """
+    run, weight = levels.run, levels.problem.deviation_weight
+    values, first = levels.open_levels()
+    deviation = levels.least_deviation()
+    levels.anneal(values[first], levels.domains)
+    queue = [(values[first] + weight * deviation, first, len(values) - 1, deviation)]
+    while queue and not run.stopping():
+        bound, first, last, deviation = queue[0]
+        run.proved(min(bound, levels.best_objective))
+        if not levels.can_win(bound):
             break
-        level, deviation = levels.after(level), least
-    proven = bound(level, deviation)
-    run.proved(proven)
-    return levels.outcome(proven)
+        while not levels.can_win(values[last] + weight * deviation):
+            last -= 1
+        others = min((entry[0] for entry in queue[1:]), default=np.inf)
+        search = levels.least_deviation_within(values[last], values[first], others)
+        deviation = max(deviation, search.bound)
+        if not search.complete:
+            heapreplace(queue, (values[first] + weight * deviation, first, last, deviation))
+            break
+        heappop(queue)
+        if search.best is None:  # nothing within the last level can win, so nothing before it
+            continue
+        middle = (first + last) // 2
+        for low, high in ((first, min(middle, last - 1)), (middle + 1, last - 1)):
+            if low <= high:
+                heappush(queue, (values[low] + weight * deviation, low, high, deviation))
+    bound = min([levels.best_objective, *(entry[0] for entry in queue)])
+    run.proved(bound)
+    return levels.outcome(bound)
 
 
 class _Levels:
@@ -187,6 +180,7 @@ class _Levels:
         self.free_errors = np.unique(problem.tolerance)
         self.original = problem.data.counts
         self.interaction = Interaction(problem.control, self.original)
+        self.proposals = PROPOSALS * min(len(self.original), 100)
         self.best = any_counts(self.original, problem.k, self.total)
         self.best_objective = np.inf
         self.offer(self.best)
@@ -200,7 +194,7 @@ class _Levels:
                 self.interaction,
                 problem.deviation_weight,
                 run.rng,
-                PROPOSALS,
+                self.proposals,
             )
         )
 
@@ -220,14 +214,18 @@ class _Levels:
         """The next level: the least m − g_t above this one."""
         return float(np.min(np.floor(level + self.free_errors + 1e-9) + 1 - self.free_errors))
 
-    def first_open(self) -> float:
-        """The least level that a relaxation does not rule out, found by bisection.
+    def can_win(self, bound: float) -> bool:
+        """Whether a solution that costs so much would be better than the best."""
+        return bound < self.best_objective - 1e-9
 
-        Windows only grow with the level, so what is ruled out at a level is ruled out below. No
-        level is below −min g, since |b_t| ≥ 0 for every t.
+    def open_levels(self) -> tuple[list[float], int]:
+        """All levels up to the best solution, and the first that a relaxation does not rule out.
+
+        Windows only grow with the level, so what is ruled out at a level is ruled out below, and
+        bisection finds the first that is not. No level is below −min g, since |b_t| ≥ 0.
         """
         levels = [-float(self.free_errors[0])]
-        while levels[-1] < self.best_objective - 1e-9:
+        while self.can_win(levels[-1]):
             levels.append(self.after(levels[-1]))
         ruled_out, possible = -1, len(levels) - 1
         while possible - ruled_out > 1 and not self.run.stopping():
@@ -237,12 +235,7 @@ class _Levels:
                 possible = middle
             else:
                 ruled_out = middle
-        return levels[ruled_out + 1]
-
-    @property
-    def largest_deviation(self) -> float:
-        """What no counts exceed: |y − y⁰| ≤ y + y⁰."""
-        return float(self.total + self.original.sum())
+        return levels, ruled_out + 1
 
     def least_deviation(self) -> float:
         """A lower bound of the deviation of all k-anonymous counts with the right sum.
@@ -267,7 +260,7 @@ class _Levels:
     def anneal(self, level: float, domains: CountDomains) -> None:
         """Look for counts of small deviation within the windows of a level."""
         for penalty in PENALTIES:
-            if self.run.stopping(iterations=PROPOSALS):
+            if self.run.stopping(iterations=self.proposals):
                 break
             counts = anneal_within(
                 self.original,
@@ -277,15 +270,21 @@ class _Levels:
                 self.tolerance + level,
                 penalty,
                 self.run.rng,
-                PROPOSALS,
+                self.proposals,
             )
             if counts is not None:
                 self.offer(counts)
 
-    def search(
-        self, level: float, limit: float, proved: Callable[[float], object] = lambda bound: None
-    ) -> Search:
-        """Minimise the deviation within the windows of a level; for w = 0 any solution will do."""
+    def least_deviation_within(self, level: float, lowest: float, others: float) -> Search:
+        """D of a level, as far as solutions of an excess of at least ``lowest`` can win with it.
+
+        For w = 0 any counts within the windows will do. ``others`` bounds all other solutions.
+        """
+        weight = self.problem.deviation_weight
+        limit = float(self.total + self.original.sum())  # |y − y⁰| ≤ y + y⁰
+        if weight > 0:
+            limit = min(limit, (self.best_objective - lowest) / weight)
+        self.anneal(level, self.domains)
         program = self.program(level, limit)
 
         def improve(reduced: Program) -> Ints | None:
@@ -298,11 +297,13 @@ class _Levels:
             self.run,
             self.backend,
             found=lambda numbers, _: self.offer(counts_of(numbers, self.total)),
-            proved=proved,
+            proved=lambda deviation: self.run.proved(
+                min(lowest + weight * deviation, others, self.best_objective)
+            ),
             improve=improve,
             limit=limit,
             rounded=self.rounded,
-            gap=1.99 if self.problem.deviation_weight > 0 else 1e9,
+            gap=1.99 if weight > 0 else np.inf,
         )
         known = numbers_of(self.best, self.total)
         if program.objective(known) <= limit:

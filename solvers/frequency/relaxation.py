@@ -1,7 +1,8 @@
 r"""The linear relaxation of a choice program, as tight as its blocks, and what its duals prove.
 
 The relaxation chooses shares instead of options. It has a column for each option, for each value
-of a sum, and for each *configuration* of a block. A block is a small set of groups; its
+of a sum (for its least and largest value only, if all cost the same), and for each *configuration*
+of a block. A block is a small set of groups; its
 configurations are the joint choices in them, with the exact costs of all sums that depend on these
 groups only. So the relaxation is the convex hull of each sum by itself (the lower convex envelope
 of its cost) and of each block as a whole. The shares of every group, sum and block add up to one,
@@ -52,12 +53,14 @@ class Block:
 class Relaxation:
     """Linear form over options, values of the sums in no block, and configurations.
 
-    ``owner`` numbers the set (group, sum or block) of each column, which is also the row that says
-    that its shares add up to one; the other rows are links.
+    ``values[s]`` are the positions in ``program.sum_value`` of the values of ``sums[s]`` that have a
+    column. ``owner`` numbers the set (group, sum or block) of each column, which is also the row
+    that says that its shares add up to one; the other rows are links.
     """
 
     program: Program
     sums: Ints
+    values: list[Ints]
     blocks: list[Block]
     form: LinearForm
     owner: Ints
@@ -71,15 +74,23 @@ class Relaxation:
         """The point of the form for given options; None if they are no solution of the program."""
         program = self.program
         options = program.chosen(numbers)
-        positions = None if options is None else program.value_positions(program.totals(options))
-        if options is None or positions is None:
+        if options is None:
+            return None
+        totals = program.totals(options)
+        if program.value_positions(totals) is None:
             return None
         x = np.zeros(len(self.form.cost))
         x[options] = 1.0
         offset = len(program.cost)
-        for c in self.sums:
-            x[offset + positions[c] - program.sum_start[c]] = 1.0
-            offset += program.sum_start[c + 1] - program.sum_start[c]
+        for c, positions in zip(self.sums, self.values, strict=True):
+            known = program.sum_value[positions]
+            above = int(np.searchsorted(known, totals[c]))
+            share = 1.0
+            if known[above] > totals[c]:
+                share = (totals[c] - known[above - 1]) / (known[above] - known[above - 1])
+                x[offset + above - 1] = 1.0 - share
+            x[offset + above] = share
+            offset += len(positions)
         for block in self.blocks:
             wanted = [
                 classes[options[g] - program.start[g]]
@@ -109,15 +120,18 @@ class Relaxation:
     def reduce(self, duals: Floats, limit: float) -> tuple[float, Program]:
         """L(π), and the program without what only solutions dearer than ``limit`` use."""
         bound, excess = self.lagrangian(duals)
-        kept = excess <= limit - bound + 1e-9 * max(1.0, abs(limit))
+        slack = limit - bound + 1e-9 * max(1.0, abs(limit))
+        kept = excess <= slack
         program = self.program
         options = kept[: len(program.cost)].copy()
         values = np.ones(len(program.sum_value), dtype=np.bool_)
         offset = len(options)
-        for c in self.sums:
-            size = program.sum_start[c + 1] - program.sum_start[c]
-            values[program.sum_start[c] : program.sum_start[c + 1]] = kept[offset : offset + size]
-            offset += size
+        for c, positions in zip(self.sums, self.values, strict=True):
+            # Between values that have a column, cost and price are straight lines.
+            part = slice(program.sum_start[c], program.sum_start[c + 1])
+            known, above = program.sum_value[positions], excess[offset : offset + len(positions)]
+            values[part] = np.interp(program.sum_value[part], known, above) <= slack
+            offset += len(positions)
         for block in self.blocks:
             possible = block.configurations[kept[offset : offset + len(block.cost)]]
             offset += len(block.cost)
@@ -301,7 +315,7 @@ def _configurations(sums, charged, amounts, first, values):  # type: ignore[no-u
 def _assemble(program: Program, sums: Ints, blocks: list[Block], whole_sums: bool) -> Relaxation:
     """Columns and rows of the relaxation."""
     options, groups = len(program.cost), program.groups
-    of_sums = [np.arange(program.sum_start[c], program.sum_start[c + 1]) for c in sums]
+    of_sums = [_columns(program, c, whole_sums) for c in sums]
     lengths = [len(part) for part in of_sums] + [len(block.cost) for block in blocks]
     owner = np.concatenate([program.owner, groups + np.repeat(np.arange(len(lengths)), lengths)])
     positions = np.concatenate([np.zeros(0, dtype=np.int64), *of_sums])
@@ -348,4 +362,13 @@ def _assemble(program: Program, sums: Ints, blocks: list[Block], whole_sums: boo
         upper=np.ones(width),
         integer=integer,
     )
-    return Relaxation(program, sums, blocks, form, owner)
+    return Relaxation(program, sums, of_sums, blocks, form, owner)
+
+
+def _columns(program: Program, c: int, whole_sums: bool) -> Ints:
+    """Positions of the values of a sum that get a column."""
+    first, end = program.sum_start[c], program.sum_start[c + 1]
+    costs = program.sum_cost[first:end]
+    if not whole_sums and end - first > 2 and np.all(costs == costs[0]):
+        return np.array([first, end - 1])
+    return np.arange(first, end)

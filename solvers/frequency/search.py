@@ -126,13 +126,14 @@ class Search:
     @property
     def closed(self) -> bool:
         """Whether the bound is so close to the limit that nothing can be gained."""
+        if np.isinf(self.limit) or np.isinf(self.bound):
+            return False
         gap = CLOSED * max(1.0, abs(self.limit))
         return self.limit - self.bound <= (gap if self.best is None else max(gap, self.gap))
 
     def exhausted(self) -> None:
         """Nothing that costs less than the limit is left."""
-        if self.limit - self.bound > CLOSED * max(1.0, abs(self.limit)):
-            self.prove(self.limit)
+        self.prove(self.limit)
         self.complete = True
 
     def prove(self, bound: float) -> None:
@@ -163,8 +164,8 @@ class Search:
         return Limits(
             seconds=self.run.remaining(),
             seed=self.run.seed,
-            absolute_gap=self.gap,
-            interrupted=self.run.stopping,
+            absolute_gap=min(self.gap, 1e9),  # solvers want a number
+            interrupted=lambda: self.run.stopping() or self.closed,
         )
 
     def finish_by_integers(self, program: Program) -> None:
@@ -195,7 +196,7 @@ class Search:
             self.exhausted()
             return
         progress(answer.x, answer.bound)
-        self.complete = answer.status == "optimal"
+        self.complete = answer.status == "optimal" or self.closed
 
 
 def choose_backend(name: str) -> Backend:

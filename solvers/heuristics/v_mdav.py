@@ -26,8 +26,9 @@ def v_mdav_labels(
 
     Each cluster of MDAV+ is extended, up to 2k−1 rows, by the unassigned row x_I nearest to one of
     its members as long as that distance δ_I² is less than γ δ_O², with δ_O² the distance of x_I to
-    the nearest *other* unassigned row. Where there is no other, nothing is extended. The last,
-    fewer than k rows may enlarge clusters beyond 2k−1.
+    the nearest *other* unassigned row. The very last unassigned row, which has no other, joins
+    (δ_O = ∞; this reading gives the printed γ in all cases), but not with γ = 0, which is MDAV+.
+    The last, fewer than k rows may enlarge clusters beyond 2k−1.
 
     >>> table = np.array([[1.0], [9.0], [2.0], [8.0], [3.0], [9.5]])
     >>> v_mdav_labels(table, 2, gamma=1.1).tolist()

@@ -145,11 +145,12 @@ def sweep_variable(state: Sweep, k: int, gamma: float, steps: int) -> bool:
                     if distance < near or number < inner:
                         near = distance
                         inner = number
-            if inner == NONE or not nearest(
-                state.unassigned, state.points[inner], 1, np.inf, inner
-            ):
+            if inner == NONE:
                 break
-            if not near < gamma * state.unassigned.distances[0]:
+            # The last unassigned row has no other to stay with.
+            if nearest(state.unassigned, state.points[inner], 1, np.inf, inner) > 0 and not (
+                near < gamma * state.unassigned.distances[0]
+            ):
                 break
             state.group[size] = inner
             remove(state.unassigned, inner)

@@ -166,6 +166,7 @@ def dissolve(state: Clustering, cluster: int) -> bool:
     """
     size = state.sizes[cluster]
     rows = state.members[cluster, :size]
+    rows.sort()  # where the rows go to, in their order, is the order of the splits to come
     cost = sum_of_squares(state.points, rows, state.centers[cluster])
     room = 2.0 * cost * _SAFE
     for i in range(size):
