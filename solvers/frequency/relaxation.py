@@ -2,9 +2,8 @@ r"""The linear relaxation of a choice program, as tight as its blocks, and what 
 
 The relaxation chooses shares instead of options. It has a column for each option, for each value
 of a sum (for its least and largest value only, if all cost the same), and for each *configuration*
-of a block. A block is a small set of groups; its
-configurations are the joint choices in them, with the exact costs of all sums that depend on these
-groups only. So the relaxation is the convex hull of each sum by itself (the lower convex envelope
+of a block. A block is a small set of groups; its configurations are the joint choices in them, with
+the exact costs of all sums that depend on these groups only. So the relaxation is the convex hull of each sum by itself (the lower convex envelope
 of its cost) and of each block as a whole. The shares of every group, sum and block add up to one,
 and homogeneous *link* rows say that they agree: amounts of options with values of sums, and options
 with the configurations that contain them (options that a block's sums cannot tell apart are one
@@ -53,9 +52,9 @@ class Block:
 class Relaxation:
     """Linear form over options, values of the sums in no block, and configurations.
 
-    ``values[s]`` are the positions in ``program.sum_value`` of the values of ``sums[s]`` that have a
-    column. ``owner`` numbers the set (group, sum or block) of each column, which is also the row
-    that says that its shares add up to one; the other rows are links.
+    ``values[s]`` are the positions in ``program.sum_value`` of those values of ``sums[s]`` that
+    have a column. ``owner`` numbers the set (group, sum or block) of each column, which is also the
+    row that says that its shares add up to one; the other rows are links.
     """
 
     program: Program
