@@ -1,13 +1,13 @@
 r"""The linear relaxation of a choice program, as tight as its blocks, and what its duals prove.
 
-The relaxation chooses shares instead of options. It has a column for each option, for each value
-of a sum (for its least and largest value only, if all cost the same), and for each *configuration*
-of a block. A block is a small set of groups; its configurations are the joint choices in them, with
-the exact costs of all sums that depend on these groups only. So the relaxation is the convex hull of each sum by itself (the lower convex envelope
-of its cost) and of each block as a whole. The shares of every group, sum and block add up to one,
-and homogeneous *link* rows say that they agree: amounts of options with values of sums, and options
-with the configurations that contain them (options that a block's sums cannot tell apart are one
-class).
+The relaxation chooses shares instead of options. It has a column for each option, for each value of
+a sum (for its least and largest value only, if all cost the same), and for each *configuration* of
+a block. A block is a small set of groups; its configurations are the joint choices in them, with
+the exact costs of all sums that depend on these groups only. So the relaxation is the convex hull
+of each sum by itself (the lower convex envelope of its cost) and of each block as a whole. The
+shares of every group, sum and block add up to one, and homogeneous *link* rows say that they agree:
+amounts of options with values of sums, and options with the configurations that contain them
+(options that a block's sums cannot tell apart are one class).
 
 **The bound.** Let π be any multipliers of the link rows, and price every column at its cost minus
 what the links take, d = cost − Lᵀπ. Each solution of the program is a 0/1 point of the relaxation
