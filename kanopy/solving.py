@@ -17,11 +17,12 @@ from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
 from kanopy.solution import OPTIMALITY_GAP, Solution
 from kanopy.solvers.costs import CLUSTER_COSTS, FREQUENCY_COSTS, check_cost, default_cost
+from kanopy.solvers.links import make_links
 from kanopy.solvers.problem import Outcome, Problem
-from kanopy.solvers.registry import Method, find_method
+from kanopy.solvers.registry import Method, all_methods, find_method
 from kanopy.solvers.run import Run
 from kanopy.solvers.stop import StoppingRule, relative_gap
-from kanopy.verification import check_labels, verify
+from kanopy.verification import check_labels, check_links, verify
 
 
 def solve(
@@ -35,6 +36,8 @@ def solve(
     initial: Solution | Sequence[int] | NDArray[np.integer] | None = None,
     options: Mapping[str, Any] | None = None,
     control: int | Sequence[Sequence[str]] | ControlTables | None = None,
+    must_link: Sequence[tuple[int, int]] | None = None,
+    cannot_link: Sequence[tuple[int, int]] | None = None,
     display: bool = False,
 ) -> Solution:
     """Find a k-anonymous version of the data at the least cost.
@@ -60,6 +63,9 @@ def solve(
         Options of the method; unknown names are an error that lists the known ones.
     control
         Control tables of a frequency method: all up to a dimension, or a list of tables.
+    must_link, cannot_link
+        Pairs of rows, by position, that a class must or must not hold together. Only some methods
+        can keep them (``branch-and-price``); others refuse.
     display
         Print a table of progress.
 
@@ -77,6 +83,8 @@ def solve(
         problem = _frequency_problem(data, k, chosen, cost, control)
     else:
         problem = _problem(data, k, chosen, cost, control)
+    if any(pairs is not None and len(pairs) > 0 for pairs in (must_link, cannot_link)):
+        problem = _linked(problem, chosen, must_link, cannot_link)
     parsed = chosen.parse(options or {})
     if chosen.prepare is not None:
         problem = chosen.prepare(problem, parsed)
@@ -153,6 +161,22 @@ def _frequency_problem(
     )
 
 
+def _linked(
+    problem: Problem,
+    method: Method,
+    must_link: Sequence[tuple[int, int]] | None,
+    cannot_link: Sequence[tuple[int, int]] | None,
+) -> Problem:
+    """The problem with pairs of rows, if the method can keep them."""
+    if not method.links:
+        able = ", ".join(name for name, other in all_methods().items() if other.links)
+        raise KanopyError(
+            f"method {method.name!r} cannot keep pairs of rows together or apart; "
+            f"choose {able}, or leave must_link and cannot_link out"
+        )
+    return replace(problem, links=make_links(problem.data, must_link, cannot_link))
+
+
 def _initial_labels(
     initial: Solution | Sequence[int] | NDArray[np.integer], problem: Problem
 ) -> NDArray[np.int64]:
@@ -165,6 +189,7 @@ def _initial_labels(
     if labels.ndim == 1 and len(labels) == problem.n:
         labels = _renumbered(labels.astype(np.int64))[0]
     problems = check_labels(problem.data, labels, problem.k)
+    problems = problems or check_links(labels, problem.links.must, problem.links.cannot)
     if problems:
         raise KanopyError(f"initial is no solution: {problems[0]}")
     return labels
@@ -201,7 +226,8 @@ def _run_method(method: Method, problem: Problem, run: Run, options: Any) -> Out
         labels[rows] = part.best.labels + stratum * problem.n
         run.method = part.method
         run.timed_out |= part.timed_out
-        run.found_labels(_renumbered(labels)[0])
+        if not problem.links or stratum == number - 1:  # what is to come may break pairs yet
+            run.found_labels(_renumbered(labels)[0])
         bound += part.progress.bound if outcome.bound is None else outcome.bound
     return Outcome(labels=_renumbered(labels)[0], bound=None if np.isinf(bound) else bound)
 

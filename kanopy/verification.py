@@ -30,9 +30,9 @@ def verify(data: Microdata, result: Solution | pd.DataFrame, k: int | None = Non
     """Check a solution, or a released table, against its data; raise with the reason if it fails.
 
     A solution must belong to the data, be a partition into classes of at least k rows (or a
-    frequency vector of entries 0 or ≥ k with the right sum), keep strata apart, recompute to its
-    objective, have a bound no higher than that, a status that its gap allows and a trace whose
-    bounds never fall, and give a k-anonymous release. A released table needs ``k``.
+    frequency vector of entries 0 or ≥ k with the right sum), keep strata and linked pairs of rows,
+    recompute to its objective, have a bound no higher than that, a status that its gap allows and a
+    trace whose bounds never fall, and give a k-anonymous release. A released table needs ``k``.
 
     Examples
     --------
@@ -77,6 +77,8 @@ def _solution_problems(data: Microdata, solution: Solution) -> Iterable[str]:
 def _decision_problems(data: Microdata, solution: Solution) -> Iterable[str]:
     if solution.labels is not None:
         yield from check_labels(data, solution.labels, solution.k)
+        links = solution.problem.links
+        yield from check_links(solution.labels, links.must, links.cannot)
         if solution.representatives is not None:
             yield from _representative_problems(solution.labels, solution.representatives)
     if solution.counts is not None:
@@ -104,6 +106,23 @@ def check_labels(data: Microdata, labels: NDArray[np.int64], k: int) -> list[str
         crossing = int(pairs.drop_duplicates()["label"].duplicated().sum())
         if crossing:
             problems.append(f"{crossing} classes cross strata of {data.strata!r}")
+    return problems
+
+
+def check_links(
+    labels: NDArray[np.int64],
+    must_link: Iterable[tuple[int, int]],
+    cannot_link: Iterable[tuple[int, int]],
+) -> list[str]:
+    """Which pairs of rows a partition tears or joins against the wish; empty if none."""
+    class_of = dict(enumerate(labels.tolist()))
+    torn = [(a, b) for a, b in must_link if class_of.get(a) != class_of.get(b)]
+    joined = [(a, b) for a, b in cannot_link if class_of.get(a) == class_of.get(b)]
+    problems = []
+    if torn:
+        problems.append(f"{len(torn)} must_link pairs are torn, the first {torn[0]}")
+    if joined:
+        problems.append(f"{len(joined)} cannot_link pairs share a class, the first {joined[0]}")
     return problems
 
 

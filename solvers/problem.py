@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
 from kanopy.solvers.costs import CLUSTER_COSTS, frequency_cost, total_cost
+from kanopy.solvers.links import Links
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Problem:
 
     ``control``, ``tolerance`` (g_t of 000, 2.1) and ``deviation_weight`` (w of 000, 3.2 and 5.6)
     belong to the frequency costs; ``total`` is the number of rows a frequency vector must keep.
+    ``links`` are pairs of rows that a partition must keep together or apart.
     """
 
     data: Microdata
@@ -53,6 +55,7 @@ class Problem:
     tolerance: NDArray[np.float64] | None = None
     deviation_weight: float = 0.0
     total: int | None = None
+    links: Links = field(default_factory=Links)
 
     def __post_init__(self) -> None:
         check_k(self.data, self.k)
@@ -64,7 +67,7 @@ class Problem:
 
     def restrict(self, rows: NDArray[np.integer]) -> Problem:
         """The same question about some of the rows, measured in the same units."""
-        return replace(self, data=self.data.restrict(rows))
+        return replace(self, data=self.data.restrict(rows), links=self.links.restrict(rows))
 
     def partition_cost(self, labels: NDArray[np.integer]) -> float:
         """Cost of a partition."""

@@ -27,7 +27,8 @@ class Method:
     """A method and what a user needs to know to choose it.
 
     ``kinds`` are the kinds of data it takes, ``costs`` the objectives it can answer for; ``exact``
-    says that it proves optimality given time, ``bound`` that it returns a lower bound.
+    says that it proves optimality given time, ``bound`` that it returns a lower bound, ``links``
+    that it keeps pairs of rows together or apart where the problem asks for that.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Method:
     options: type
     run: Solver
     prepare: Callable[[Problem, Any], Problem] | None = None
+    links: bool = False
 
     def parse(self, given: Mapping[str, Any]) -> Any:
         """Options object from a mapping; an unknown name is an error that lists the known ones."""
@@ -76,6 +78,7 @@ def register(
     bound: bool = False,
     options: type = NoOptions,
     prepare: Callable[[Problem, Any], Problem] | None = None,
+    links: bool = False,
 ) -> Callable[[F], F]:
     """Register the decorated function ``(problem, run, options) -> Outcome`` under ``name``.
 
@@ -89,7 +92,18 @@ def register(
         if name in _METHODS and _METHODS[name].run.__module__ != function.__module__:
             raise KanopyError(f"method {name!r} is registered twice")
         _METHODS[name] = Method(
-            name, shape, costs, kinds, exact, bound, paper, summary, options, function, prepare
+            name,
+            shape,
+            costs,
+            kinds,
+            exact,
+            bound,
+            paper,
+            summary,
+            options,
+            function,
+            prepare,
+            links,
         )
         return function
 

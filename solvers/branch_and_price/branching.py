@@ -48,7 +48,7 @@ class Tree:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.serial = 0
-        self.heap = [Node(engine.lower, 0, Restrictions())]
+        self.heap = [Node(engine.lower, 0, engine.links)]
         self.leaves = math.inf  # least bound of nodes closed short of the target by rounding
         self.failed_gap = math.inf
 

@@ -176,7 +176,8 @@ class ColumnGeneration:
         duals = relaxation.duals
         types = duals.types.copy()
         most = max(float(types.max()), 0.0)
-        types[self.closed] = -2.0 * (self.pricer.k * most - duals.count + self.master.unit)
+        rows = self.master.clusters.shape[1]
+        types[self.closed] = -rows * most - 2.0 * (self.master.unit - duals.count)
         return replace(duals, types=types)
 
     def _add(self, priced: Priced) -> int:

@@ -31,8 +31,10 @@ from kanopy.solvers.branch_and_price.start import (
     clusters_of,
     first_columns,
     labels_of,
+    link_types,
     marginal_costs,
     padded,
+    told_apart,
     unmerged,
     with_start,
 )
@@ -89,13 +91,15 @@ class Engine:
         problem: Problem,
         run: Run,
         options: Options,
-        make_pricer: Callable[[Microdata, int], Pricer],
+        make_pricer: Callable[[Microdata, int, int], Pricer],
         quick: Search,
         step: float = 0.0,
         floor: float = 0.0,
     ) -> None:
         # ``lower`` is the best proven bound; ``proof`` the best one that carries its own duals,
         # the only kind that enumeration may start from.
+        if problem.links:  # the rows of pairs must not be merged with others
+            problem = replace(problem, data=told_apart(problem.data, problem.links.rows))
         self.problem = problem
         self.run = run
         self.options = options
@@ -103,6 +107,8 @@ class Engine:
         self.quick = quick
         self.step = step
         self.types = problem.data.types
+        self.links = link_types(problem.links, self.types)
+        self.largest = problem.links.largest_cluster(problem.n, problem.k)
         self.clock = Clock(time.perf_counter() + run.remaining(), run.stopping)
         self.lower = floor
         self.proof = Bound()
@@ -137,23 +143,23 @@ class Engine:
         """Master with the columns of the incumbent and some that could pay."""
         assert self.run.best is not None
         assert self.run.best.labels is not None
-        self.pricer = self.make_pricer(self.problem.data, self.problem.k)
+        self.pricer = self.make_pricer(self.problem.data, self.problem.k, self.largest)
         self.copies = self.pricer.multiplicities
         self.unit = self.upper() / self.problem.n
         clusters = clusters_of(self.run.best.labels, self.types)
         marginal = marginal_costs(self.pricer, clusters)
         k = self.problem.k
-        self.master = Master(self.copies, k, 2.0 * marginal + self.unit, self.unit)
-        rows = padded(clusters, 2 * k - 1)
+        self.master = Master(self.copies, k, 2.0 * marginal + self.unit, self.unit, self.largest)
+        rows = padded(clusters, self.largest)
         self.master.add(rows, self.costs(rows))
         quick = replace(self.quick, deadline=self.clock.deadline)
-        seeds = first_columns(self.pricer, marginal, quick)
+        seeds = first_columns(self.pricer, marginal, quick, self.links)
         self.master.add(seeds.clusters, seeds.costs)
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
 
     def relax(self) -> None:
         """Column generation at the root."""
-        self.generated = self.generate(Restrictions())
+        self.generated = self.generate(self.links)
         self.dives(1 if self.step > 0 else 2)
 
     def tighten(self) -> None:
@@ -166,7 +172,7 @@ class Engine:
             if round_number % 3 == 2:
                 self.dives(1)
             before = self.lower
-            if not self.cut_round(Restrictions()):
+            if not self.cut_round(self.links):
                 break
             gained = self.lower - before
             stalled = stalled + 1 if gained < 0.02 * (self.upper() - before) else 0
@@ -187,7 +193,7 @@ class Engine:
         keep = reduced <= np.partition(reduced, most)[most]
         keep[: len(relaxation.x)] |= relaxation.x > 0
         self.master.purge(keep)
-        self.generated = self.generate(Restrictions())
+        self.generated = self.generate(self.links)
 
     def cut_round(self, restrictions: Restrictions, root: bool = True) -> bool:
         """Separate and generate columns again; False if nothing is violated."""
@@ -208,7 +214,7 @@ class Engine:
         """Enumerate and solve the MIP; True if that settles the problem."""
         if self.done() or not self.options.enumeration:
             return self.done()
-        self.prove(Bound(self.finish_node(self.proof, Restrictions(), most_columns)))
+        self.prove(Bound(self.finish_node(self.proof, self.links, most_columns)))
         return self.done()
 
     def finish_node(
@@ -262,7 +268,8 @@ class Engine:
         while left > 0 and not self.done():
             share = float(self.run.rng.uniform(0.1, 0.3))
             limit = self.clock.within(max(10.0, min(60.0, 0.2 * self.clock.remaining())))
-            clusters = dive(self.generation, limit, self.run.rng, restrictions, share)
+            limits = restrictions or self.links
+            clusters = dive(self.generation, limit, self.run.rng, limits, share)
             improved = clusters is not None and self.found(clusters)
             left = max(left - 1, 2 if improved else 0)
 
@@ -274,9 +281,10 @@ class Engine:
             return False
         self.problem = replace(self.problem, data=unmerged(self.problem.data))
         self.types = self.problem.data.types
+        self.links = link_types(self.problem.links, self.types)
         self.proof = Bound()
         self.build()
-        self.generated = self.generate(Restrictions())
+        self.generated = self.generate(self.links)
         return True
 
     def generate(self, restrictions: Restrictions, root: bool = True) -> Generated:
@@ -339,7 +347,9 @@ class Engine:
 
     def found(self, clusters: NDArray[np.int32]) -> bool:
         """Offer a partition; True if it is the best so far."""
-        if not self.run.found_labels(labels_of(clusters, self.types)):
+        labels = labels_of(clusters, self.types)
+        links = self.problem.links
+        if (links and not links.allow(labels)) or not self.run.found_labels(labels):
             return False
         rows = sorted_rows(clusters)
         self.master.add(rows, self.costs(rows))
@@ -350,7 +360,7 @@ class Engine:
         assert self.run.best is not None
         assert self.run.best.labels is not None
         clusters = clusters_of(self.run.best.labels, self.types)
-        return sorted_rows(padded(clusters, 2 * self.problem.k - 1))
+        return sorted_rows(padded(clusters, self.largest))
 
     def costs(self, clusters: NDArray[np.int32]) -> NDArray[np.float64]:
         """Costs of clusters given as rows padded by −1."""

@@ -53,6 +53,10 @@ class Master:
         First cost of each type's artificial column.
     unit
         Costs are divided by this inside HiGHS.
+    width
+        Most rows of a cluster; 2k−1 by default.
+    most_clusters
+        Right-hand side of the count row; ⌊n/k⌋ by default.
     """
 
     def __init__(
@@ -61,14 +65,17 @@ class Master:
         k: int,
         artificials: NDArray[np.float64],
         unit: float,
+        width: int | None = None,
+        most_clusters: int | None = None,
     ) -> None:
         self.multiplicities = multiplicities
         self.k = k
         self.unit = unit
-        self.most_clusters = int(multiplicities.sum()) // k
+        rows = int(multiplicities.sum())
+        self.most_clusters = rows // k if most_clusters is None else most_clusters
         self.artificial_costs = artificials.copy()
         self.cuts = Cuts()
-        self.clusters = np.empty((0, 2 * k - 1), dtype=np.int32)
+        self.clusters = np.empty((0, width or 2 * k - 1), dtype=np.int32)
         self.costs = np.empty(0)
         self.upper = np.empty(0)
         self._known: set[bytes] = set()

@@ -9,10 +9,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.backends.highs import HighsBackend
 from kanopy.solvers.bounds import lower_bound
 from kanopy.solvers.branch_and_price.engine import Engine, Options
+from kanopy.solvers.branch_and_price.linked_start import (
+    LARGEST_COMPONENT,
+    linked_start,
+    split_parts,
+)
 from kanopy.solvers.branch_and_price.pricing import Pricer, Search
 from kanopy.solvers.branch_and_price.start import split_large
 from kanopy.solvers.problem import Outcome, Problem
@@ -43,11 +49,14 @@ QUICK = {
     paper="002, 000; kanopy",
     summary="set partitioning by column generation, subset-row cuts, enumeration and branching",
     options=Options,
+    links=True,
 )
 def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
     """Prove an optimum, or a bound by the time the run stops."""
     solver = HighsBackend().version()
-    if problem.n < 2 * problem.k:  # any split would leave fewer than k rows
+    if (
+        problem.n < 2 * problem.k and not problem.links.cannot
+    ):  # any split would leave fewer than k rows
         labels = np.zeros(problem.n, dtype=np.int64)
         run.found_labels(labels)
         run.proved(problem.partition_cost(labels))
@@ -69,10 +78,10 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
     return Outcome(labels=run.best.labels, bound=run.progress.bound, solver=solver)
 
 
-def pricer_of(cost: str) -> Callable[[Microdata, int], Pricer]:
+def pricer_of(cost: str) -> Callable[[Microdata, int, int], Pricer]:
     """The pricer class of a cost."""
     module = importlib.import_module(f"kanopy.solvers.branch_and_price.pricer_{cost}")
-    pricer: Callable[[Microdata, int], Pricer] = getattr(module, PRICERS[cost])
+    pricer: Callable[[Microdata, int, int], Pricer] = getattr(module, PRICERS[cost])
     return pricer
 
 
@@ -87,9 +96,30 @@ def cost_step(problem: Problem) -> float:
 
 def _start(problem: Problem, run: Run) -> None:
     """A first partition: the one given, or by a short local search."""
+    if problem.links:
+        _linked(problem, run)
+        return
     labels = _heuristic(problem, run) if run.initial is None else run.initial
     run.found_labels(labels)
     run.found_labels(split_large(labels, problem.k))
+
+
+def _linked(problem: Problem, run: Run) -> None:
+    """A first partition that keeps all pairs of rows."""
+    component = problem.links.components(problem.n)
+    joined = int(np.bincount(component).max())
+    if joined > LARGEST_COMPONENT:
+        raise KanopyError(
+            f"must_link joins {joined} rows to one class; branch-and-price takes up to "
+            f"{LARGEST_COMPONENT}, leave such rows out of the table"
+        )
+    if run.initial is not None:
+        labels = run.initial
+        run.found_labels(labels)
+    else:
+        labels = _heuristic(problem, run)
+        labels = linked_start(problem.links, problem.k, labels, run.rng, run.remaining())
+    run.found_labels(split_parts(labels, component, problem.k))
 
 
 def _heuristic(problem: Problem, run: Run) -> NDArray[np.int64]:

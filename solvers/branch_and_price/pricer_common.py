@@ -174,13 +174,13 @@ def _grouped(keys: Ints, values: Ints, number: int) -> tuple[Ints, Ints]:
     return starts, values[order].astype(np.int64)
 
 
-def make_rules(k: int, items: Items, duals: Duals, search: Search) -> Rules:
+def make_rules(k: int, largest: int, items: Items, duals: Duals, search: Search) -> Rules:
     """Sizes, thresholds and limits of a search.
 
     The removal rule needs clusters of one row fewer to be searched as well. Pruning gets a margin
-    above the rounding errors of sums of 2k duals, and below any threshold one would ask for.
+    above the rounding errors of sums of some duals, and below any threshold one would ask for.
     """
-    sizes = sorted(set(search.sizes)) or list(range(k, 2 * k))
+    sizes = sorted(set(search.sizes)) or list(range(k, largest + 1))
     allowed = np.zeros(sizes[-1] + 1, dtype=np.bool_)
     allowed[sizes] = True
     scale = 1.0 + float(np.max(np.abs(items.duals), initial=0.0)) + float(items.penalties.sum())

@@ -78,8 +78,8 @@ class HammingPricer:
 
     Attributes
     ----------
-    k
-        Smallest cluster size.
+    k, largest
+        Smallest and largest cluster size; the largest is 2k−1 by default.
     multiplicities
         Rows of each type.
     stopping
@@ -98,8 +98,9 @@ class HammingPricer:
     ([[0, 1, -1], [2, 3, -1]], [-1.0, -0.5], True)
     """
 
-    def __init__(self, data: Microdata, k: int) -> None:
+    def __init__(self, data: Microdata, k: int, largest: int | None = None) -> None:
         self.k = k
+        self.largest = largest or 2 * k - 1
         self.multiplicities: Ints = data.counts
         self.stopping: Stopping | None = None
         self._codes = np.ascontiguousarray(data.codes[data.first_rows])
@@ -115,7 +116,7 @@ class HammingPricer:
     def price(self, duals: Duals, cuts: Cuts, restrictions: Restrictions, search: Search) -> Priced:
         """Search for clusters below the threshold."""
         items = make_items(self.multiplicities, duals, cuts, restrictions)
-        rules = make_rules(self.k, items, duals, search)
+        rules = make_rules(self.k, self.largest, items, duals, search)
         walk = make_walk(items, rules, search)
         near = self._nearest(rules.smallest)[items.members[items.starts[:-1]]]
         metric = _make_metric(self._words[items.members], self._tables, items.starts)

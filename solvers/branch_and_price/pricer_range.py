@@ -73,8 +73,8 @@ class RangePricer:
 
     Attributes
     ----------
-    k
-        Smallest cluster size.
+    k, largest
+        Smallest and largest cluster size; the largest is 2k−1 by default.
     multiplicities
         Rows of each type.
     stopping
@@ -92,8 +92,9 @@ class RangePricer:
     ([[0, 1, -1], [1, 2, -1], [2, 3, -1]], [-1.8, -0.4, -0.8], True)
     """
 
-    def __init__(self, data: Microdata, k: int) -> None:
+    def __init__(self, data: Microdata, k: int, largest: int | None = None) -> None:
         self.k = k
+        self.largest = largest or 2 * k - 1
         self.multiplicities: Ints = data.counts
         self.stopping: Stopping | None = None
         widths = data.upper - data.lower
@@ -113,7 +114,7 @@ class RangePricer:
     def price(self, duals: Duals, cuts: Cuts, restrictions: Restrictions, search: Search) -> Priced:
         """Search for clusters below the threshold."""
         items = make_items(self.multiplicities, duals, cuts, restrictions)
-        rules = make_rules(self.k, items, duals, search)
+        rules = make_rules(self.k, self.largest, items, duals, search)
         walk = make_walk(items, rules, search)
         walk.counters[ROOT] = walk.counters[SIZE] = -1
         boxes = self._boxes(items)

@@ -39,8 +39,9 @@ class SsePricer:
     True
     """
 
-    def __init__(self, data: Microdata, k: int) -> None:
+    def __init__(self, data: Microdata, k: int, largest: int | None = None) -> None:
         self.k = k
+        self.largest = largest or 2 * k - 1
         self.multiplicities = data.counts
         self.points = np.ascontiguousarray(data.points[data.first_rows])
         self._matrix = np.empty((0, 0))
@@ -49,7 +50,7 @@ class SsePricer:
             self._matrix = _squared_distances(self.points)
         else:
             self._tree = cKDTree(self.points)
-        self._near = _nearest_sums(self.points, self.multiplicities, 2 * k - 3)
+        self._near = _nearest_sums(self.points, self.multiplicities, self.largest - 2)
 
     def cost(self, cluster: NDArray[np.int32]) -> float:
         """Sum of squared distances to the mean, of any number of types with repetition."""
@@ -69,10 +70,10 @@ class SsePricer:
         number = len(self.multiplicities)
         closed = components(restrictions, number)
         rows = int(self.multiplicities.sum())
-        every = np.arange(self.k, min(2 * self.k - 1, rows) + 1, dtype=np.int64)
+        every = np.arange(self.k, min(self.largest, rows) + 1, dtype=np.int64)
         sizes = np.intersect1d(every, search.sizes).astype(np.int64) if search.sizes else every
         if len(sizes) == 0:
-            return _nothing(2 * self.k - 1, number, len(every) == 0)
+            return _nothing(self.largest, number, len(every) == 0)
         active = np.flatnonzero(duals.cuts < 0) if len(cuts) else np.empty(0, dtype=np.int64)
         cut_starts, cut_members, type_starts, type_cuts = _cut_lists(cuts, active, number)
         order = np.argsort(-duals.types, kind="stable").astype(np.int64)
@@ -164,7 +165,7 @@ class SsePricer:
         cuts: Cuts,
         search: Search,
     ) -> Priced:
-        width = 2 * self.k - 1
+        width = self.largest
         clusters = np.full((sum(len(s) for _, s in found), width), -1, dtype=np.int32)
         done = 0
         for rows, of_size in found:

@@ -78,7 +78,7 @@ class Search:
     most_columns
         Stop altogether after so many clusters (0: never).
     sizes
-        Cluster sizes to look at; empty means k … 2k−1.
+        Cluster sizes to look at; empty means all that the pricer knows, k … 2k−1 by default.
     deadline
         Give up, incomplete, soon after ``time.perf_counter()`` passes this.
     """

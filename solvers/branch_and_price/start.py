@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,7 @@ from kanopy.solvers.branch_and_price.pricing import (
     Restrictions,
     Search,
 )
+from kanopy.solvers.links import Links
 
 
 def clusters_of(labels: NDArray[np.int64], types: NDArray[np.int64]) -> list[NDArray[np.int32]]:
@@ -96,9 +99,19 @@ def marginal_costs(pricer: Pricer, clusters: list[NDArray[np.int32]]) -> NDArray
     return marginal
 
 
-def first_columns(pricer: Pricer, marginal: NDArray[np.float64], quick: Search) -> Priced:
+def first_columns(
+    pricer: Pricer, marginal: NDArray[np.float64], quick: Search, links: Restrictions
+) -> Priced:
     """Clusters that would pay if every type's dual were its marginal cost."""
-    return pricer.price(Duals(marginal), Cuts(), Restrictions(), quick)
+    return pricer.price(Duals(marginal), Cuts(), links, quick)
+
+
+def link_types(links: Links, types: NDArray[np.int64]) -> Restrictions:
+    """Pairs of rows as pairs of their types, which must be single."""
+    return Restrictions(
+        apart=tuple((int(types[a]), int(types[b])) for a, b in links.cannot),
+        together=tuple((int(types[a]), int(types[b])) for a, b in links.must),
+    )
 
 
 class Unmerged(Microdata):
@@ -120,3 +133,22 @@ def unmerged(data: Microdata) -> Microdata:
     """
     fields = {name: getattr(data, name) for name in Microdata.__dataclass_fields__}
     return Unmerged(**fields)
+
+
+def told_apart(data: Microdata, rows: NDArray[np.int64]) -> Microdata:
+    """``data`` with each of these rows a type of its own; the others stay merged.
+
+    >>> import pandas as pd
+    >>> data = Microdata.from_frame(pd.DataFrame({"a": [1.0, 1.0, 1.0]}), standardize=False)
+    >>> told_apart(data, np.array([1])).types.tolist()
+    [0, 1, 0]
+    """
+    keys = data.types.copy()
+    keys[rows] = len(data.counts) + np.arange(len(rows))
+    _, first, types, counts = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
+    )
+    copy = replace(data)
+    # where the cached property keeps what it has merged
+    copy.__dict__["_merged"] = tuple(a.astype(np.int64) for a in (first, types, counts))
+    return copy

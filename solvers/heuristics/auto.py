@@ -25,6 +25,7 @@ LARGE = 100_000
     kinds=("numeric", "nominal", "mixed"),
     paper="kanopy",
     summary="chooses a method by kind of data, cost and size",
+    links=True,
 )
 def auto(problem: Problem, run: Run, _options: object) -> Outcome:
     """Run the chosen method with its default options; the solution names it.
@@ -41,6 +42,8 @@ def auto(problem: Problem, run: Run, _options: object) -> Outcome:
 def choose(problem: Problem) -> str:
     """Name of the method for a problem: exact where that is quick, else the best that scales."""
     data = problem.data
+    if problem.links:
+        return "branch-and-price"
     if problem.cost == "sse" and data.X.shape[1] == 1:
         return "univariate"
     if data.n <= LARGE and len(data.counts) <= SMALL and problem.k <= 5:
