@@ -373,7 +373,8 @@ def descend(table, state, least_gain, limit):
         clusters[a, MARK] = probed
         left = leave(table, clusters, values, u, a)
         may_leave = clusters[a, SIZE] > k
-        best = -least_gain
+        # Gains within rounding errors of the prices could go round in circles for ever.
+        best = -least_gain - 1e-12 * values[a, PRICE]
         target = -1
         partner = np.int64(-1)
         for q in range(degree):
@@ -383,11 +384,12 @@ def descend(table, state, least_gain, limit):
             clusters[b, MARK] = probed
             joined, swapped, w = probe(table, clusters, values, u, a, left, b)
             counters[WORK] += clusters[b, SIZE] + 1
-            if swapped < best:
+            noise = 1e-12 * values[b, PRICE]
+            if swapped + noise < best:
                 best = swapped
                 target = b
                 partner = w
-            if may_leave and clusters[b, SIZE] < 2 * k - 1 and joined - left < best:
+            if may_leave and clusters[b, SIZE] < 2 * k - 1 and joined - left + noise < best:
                 best = joined - left
                 target = b
                 partner = np.int64(-1)
