@@ -18,6 +18,7 @@ rounded down to multiples of 2⁻³⁶: adding and removing them is then exact h
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -219,11 +220,11 @@ def make_walk(items: Items, rules: Rules, search: Search) -> Walk:
 
 
 def run(
-    advance: Callable[[], int], walk: Walk, most_columns: int, stopping: Stopping | None
+    advance: Callable[[], int], walk: Walk, search: Search, stopping: Stopping | None
 ) -> tuple[NDArray[np.int32], bool]:
     """Carry a search on until it ends or a limit strikes: the clusters, and whether that is all."""
     parts: list[NDArray[np.int32]] = []
-    found = 0
+    found, most_columns = 0, search.most_columns
     while True:
         status = advance()
         written = int(walk.counters[WRITTEN])
@@ -232,7 +233,8 @@ def run(
             found += written
             walk.counters[WRITTEN] = 0
         complete = status == DONE and not walk.counters[LIMITED]
-        if status == DONE or (stopping is not None and stopping()):
+        late = time.perf_counter() > search.deadline
+        if status == DONE or late or (stopping is not None and stopping()):
             break
         if most_columns and found >= most_columns:
             break

@@ -127,7 +127,7 @@ class HammingPricer:
             status: int = _advance(items, rules, walk, stack, metric, worth, near, BUDGET)
             return status
 
-        clusters, complete = run(advance, walk, search.most_columns, self.stopping)
+        clusters, complete = run(advance, walk, search, self.stopping)
         return make_priced(
             clusters, complete, self._price_rows, items, rules, walk, duals, cuts, search
         )

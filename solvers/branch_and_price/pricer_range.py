@@ -124,7 +124,7 @@ class RangePricer:
             status: int = _advance(items, rules, walk, stack, boxes, BUDGET)
             return status
 
-        clusters, complete = run(advance, walk, search.most_columns, self.stopping)
+        clusters, complete = run(advance, walk, search, self.stopping)
         return make_priced(
             clusters, complete, self._price_rows, items, rules, walk, duals, cuts, search
         )

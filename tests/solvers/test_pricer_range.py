@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,3 +90,10 @@ def test_stopping_ends_a_search_incomplete():
     assert not stopped.complete
     assert stopped.least == -np.inf
     assert len(stopped) > 0
+
+
+def test_a_deadline_ends_a_search_incomplete():
+    pricer = RangePricer(_random_data(6, 300, 5), 5)
+    duals = Duals(np.full(len(pricer.multiplicities), 50.0))
+    late = Search(threshold=0.0, per_root=0, deadline=time.perf_counter())
+    assert not pricer.price(duals, Cuts(), Restrictions(), late).complete
