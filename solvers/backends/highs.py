@@ -167,6 +167,7 @@ class _Search:
             "time_limit": self.watch.remaining(),
             "mip_rel_gap": limits.relative_gap,
             "mip_abs_gap": limits.absolute_gap,
+            "mip_max_nodes": limits.nodes,
         }.items():
             solver.setOptionValue(option, value)
         if solver.passModel(program) == highspy.HighsStatus.kError:

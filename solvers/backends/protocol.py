@@ -31,10 +31,12 @@ class Limits:
     """When a back-end must come back, and how it runs until then.
 
     ``interrupted`` is asked at least twice a second; whatever ends the search, the best solution
-    and bound so far are returned within two seconds.
+    and bound so far are returned within two seconds. ``nodes`` of branch-and-bound are counted by
+    HiGHS only.
     """
 
     seconds: float = math.inf
+    nodes: int = 2**31 - 1
     relative_gap: float = 0.0
     absolute_gap: float = 1e-9
     threads: int = 1

@@ -1,4 +1,8 @@
-"""Ryan–Foster branching: a pair of rows is kept together in one child and apart in the other.
+"""Branching on pairs and on the number of clusters.
+
+Ryan–Foster: a pair of rows is kept together in one child and apart in the other. Where Σx is
+fractional, one child has at least ⌈Σx⌉ clusters and the other at most ⌊Σx⌋; where n is a multiple
+of k, the first holds only clusters of exactly k rows once n/k are asked for.
 
 Some optimal partition has clusters of k … 2k−1 rows only, and follows one child at each node, so
 the least bound over the open nodes bounds the optimum though nodes only know such clusters. If the
@@ -10,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +31,19 @@ CANDIDATES = 8
 ITERATIONS = 200
 """Dual simplex iterations per child in strong branching."""
 
+DIVE_EVERY = 16
+"""Nodes between two dives; there are more of them at the beginning."""
+
 NODE_COLUMNS = 1500
 """Columns up to which a node is left to a MIP: beyond, branching once more is faster."""
 
-Pair = tuple[int, int]
+NODE_NODES = 100
+"""Nodes of that MIP."""
+
+COUNT_FRACTION = 0.01
+"""Distance of Σx from the next whole number above which it is a candidate for branching."""
+
+Children = tuple[Restrictions, Restrictions]
 
 
 @dataclass(order=True)
@@ -66,9 +79,7 @@ class Tree:
             self.report()
         if not engine.clock.over() or not self.heap:
             self.report()
-        engine.master.bound_columns(
-            np.zeros(len(engine.master)), np.full(len(engine.master), np.inf)
-        )
+        self.forbid(engine.links)
 
     def report(self) -> None:
         """Pass the bound of all that is open on."""
@@ -101,6 +112,9 @@ class Tree:
                     engine.target() - before
                 ):
                     break
+        number = engine.run.progress.nodes
+        if value < engine.target() and (number % DIVE_EVERY == 0 or number & (number - 1) == 0):
+            engine.dives(1, node.restrictions)
         if value < engine.target():
             value = max(value, self.enumerate(best, node.restrictions))
         value = engine.rounded(value)
@@ -109,11 +123,13 @@ class Tree:
         if engine.clock.over():
             return False
         relaxation = engine.generated.relaxation
-        pair = None if relaxation is None else self.choose_pair(node, relaxation)
-        if pair is None:
+        children = None if relaxation is None else self.choose(node, relaxation, value)
+        if children is None:
             self.leaves = min(self.leaves, value)
             return True
-        self.branch(node, pair, value)
+        for child in children:
+            self.serial += 1
+            heapq.heappush(self.heap, Node(value, self.serial, child))
         return True
 
     def relax(self, node: Node) -> tuple[Bound, bool]:
@@ -126,71 +142,95 @@ class Tree:
         return generated.bound, settled
 
     def forbid(self, restrictions: Restrictions) -> None:
-        """Bound the columns that break a decision to 0."""
+        """Bound the columns that break a decision to 0, and the number of clusters."""
         master = self.engine.master
         closed = components(restrictions, master.types)
         allowed = closed.allows(master.clusters)
         master.bound_columns(np.zeros(len(master)), np.where(allowed, np.inf, 0.0))
+        master.bound_count(*restrictions.range_of_clusters(self.engine.problem.n, master.k))
+
+    def try_child(self, old: Restrictions, child: Restrictions, upper: NDArray[np.float64]) -> None:
+        """Apply what ``child`` decides beyond ``old``, whose bounds of columns are ``upper``."""
+        master = self.engine.master
+        broken = np.zeros(len(master), dtype=bool)
+        for a, b in child.together[len(old.together) :]:
+            broken |= (master.clusters == a).any(axis=1) != (master.clusters == b).any(axis=1)
+        for a, b in child.apart[len(old.apart) :]:
+            broken |= (master.clusters == a).any(axis=1) & (master.clusters == b).any(axis=1)
+        master.bound_columns(np.zeros(len(master)), np.where(broken, 0.0, upper))
+        master.bound_count(*child.range_of_clusters(self.engine.problem.n, master.k))
 
     def enumerate(self, bound: Bound, restrictions: Restrictions) -> float:
         """Bound of the node after an attempt to list its clusters, where the gap is promising."""
         engine = self.engine
         gap = engine.target() - bound.value
-        if not engine.options.enumeration or gap > 0.8 * self.failed_gap:
+        if not engine.options.enumeration or gap > 0.6 * self.failed_gap:
             return bound.value
-        value = engine.finish_node(bound, restrictions, NODE_COLUMNS, 20.0)
+        value = engine.finish_node(bound, restrictions, NODE_COLUMNS, NODE_NODES)
         if value <= bound.value:
             self.failed_gap = min(self.failed_gap, gap)
         return value
 
-    def branch(self, node: Node, pair: Pair, value: float) -> None:
-        """Two children."""
-        old = node.restrictions
-        for child in (
-            Restrictions(old.apart, (*old.together, pair)),
-            Restrictions((*old.apart, pair), old.together),
-        ):
-            self.serial += 1
-            heapq.heappush(self.heap, Node(value, self.serial, child))
-
-    def choose_pair(self, node: Node, relaxation: Relaxation) -> Pair | None:
-        """The pair whose two children promise most, by a few dual simplex iterations each."""
-        master = self.engine.master
+    def choose(self, node: Node, relaxation: Relaxation, value: float) -> Children | None:
+        """The decision whose two children promise most; None if the relaxation is whole."""
+        engine, master = self.engine, self.engine.master
         x = np.zeros(len(master))
         x[: len(relaxation.x)] = relaxation.x
+        candidates = self.candidates(node.restrictions, relaxation, x)
+        if len(candidates) < 2:
+            return candidates[0] if candidates else None
+        best, best_score = candidates[0], -math.inf
+        master.solve(engine.clock.remaining())
+        basis = master.basis()
+        upper = master.upper.copy()
+        # Lifts beyond the target are all alike: that child is closed.
+        most = max(engine.target() - value, 0.0)
+        least = 1e-3 * most + 1e-6 * master.unit
+        for children in candidates:
+            if engine.clock.over():
+                break
+            lifts = []
+            for child in children:
+                self.try_child(node.restrictions, child, upper)
+                lifts.append(min(master.probe(ITERATIONS) - relaxation.value, most))
+                self.try_child(node.restrictions, node.restrictions, upper)
+                master.restore(basis)
+            score = max(lifts[0], least) * max(lifts[1], least)
+            if score > best_score:
+                best, best_score = children, score
+        return best
+
+    def candidates(
+        self, old: Restrictions, relaxation: Relaxation, x: NDArray[np.float64]
+    ) -> list[Children]:
+        """The number of clusters if it is fractional, and the most promising pairs."""
+        master = self.engine.master
+        found: list[Children] = []
+        total = float(x.sum())
+        if min(total - math.floor(total), math.ceil(total) - total) > COUNT_FRACTION:
+            fewest, most = old.range_of_clusters(self.engine.problem.n, master.k)
+            found.append(
+                (
+                    replace(old, clusters=(math.ceil(total), most)),
+                    replace(old, clusters=(fewest, math.floor(total))),
+                )
+            )
         pairs, weights = pair_weights(master.clusters, x)
         inner = (weights > 1e-6) & (weights < 1 - 1e-6)
         pairs, weights = pairs[inner], weights[inner]
-        if len(pairs) == 0:
-            return None
         duals = np.maximum(relaxation.duals.types, 0.0)
         half = np.minimum(weights, 1 - weights)
         by_dual = np.argsort(-half * duals[pairs].min(axis=1), kind="stable")
         by_half = np.argsort(-half, kind="stable")
-        chosen = list(dict.fromkeys([*by_dual[: CANDIDATES - 2], *by_half[:2]]))
-        if len(chosen) == 1:
-            return int(pairs[chosen[0], 0]), int(pairs[chosen[0], 1])
-        best, best_score = chosen[0], -math.inf
-        master.solve(self.engine.clock.remaining())
-        basis = master.basis()
-        upper = master.upper.copy()
-        zero = np.zeros(len(master))
-        for c in chosen:
-            if self.engine.clock.over():
-                break
-            first = (master.clusters == pairs[c, 0]).any(axis=1)
-            second = (master.clusters == pairs[c, 1]).any(axis=1)
-            lifts = []
-            for broken in (first & second, first != second):
-                master.bound_columns(zero, np.where(broken, 0.0, upper))
-                lifts.append(max(master.probe(ITERATIONS) - relaxation.value, 0.0))
-                master.bound_columns(zero, upper)
-                master.restore(basis)
-            unit = 1e-3 * master.unit
-            score = max(lifts[0], unit) * max(lifts[1], unit)
-            if score > best_score:
-                best, best_score = c, score
-        return int(pairs[best, 0]), int(pairs[best, 1])
+        for c in dict.fromkeys([*by_dual[: CANDIDATES - 2], *by_half[:2]]):
+            pair = (int(pairs[c, 0]), int(pairs[c, 1]))
+            found.append(
+                (
+                    replace(old, together=(*old.together, pair)),
+                    replace(old, apart=(*old.apart, pair)),
+                )
+            )
+        return found
 
 
 def pair_weights(

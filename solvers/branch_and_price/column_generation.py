@@ -6,9 +6,10 @@ a partition P is
     Σ_{C∈P} cost(C) = Σ count·u + μ|P| + Σ_T σ_T Σ_{C∈P} ⌊|C∩T|/q⌋ + Σ_{C∈P} reduced cost(C)
                     ≥ Σ count·u + μ⌊n/k⌋ + Σ_T σ_T·rhs_T + Σ_{C∈P} min(0, reduced cost(C)),
 
-because |P| ≤ ⌊n/k⌋, the cuts hold and μ, σ ≤ 0. The last sum is at least ⌊n/k⌋·least and, where the
-pricer gives them, at least Σ multiplicity·per_root. Complete pricing yields both, and only complete
-pricing raises a bound.
+because |P| ≤ ⌊n/k⌋, the cuts hold and μ, σ ≤ 0. Where branching asks for a number of clusters
+between a and b, μ may have any sign, and min(μa, μb) takes the place of μ⌊n/k⌋. The last sum is at
+least ⌊n/k⌋·least and, where the pricer gives them, at least Σ multiplicity·per_root. Complete
+pricing yields both, and only complete pricing raises a bound.
 """
 
 from __future__ import annotations
@@ -78,21 +79,29 @@ class Generated:
     rounds: int = 0
 
 
-def lagrangian_bound(pricer: Pricer, duals: Duals, cuts: Cuts, priced: Priced) -> float:
+def lagrangian_bound(
+    pricer: Pricer,
+    duals: Duals,
+    cuts: Cuts,
+    priced: Priced,
+    restrictions: Restrictions | None = None,
+) -> float:
     """The bound that complete pricing proves for the very duals it was given."""
     if not priced.complete:
         return -math.inf
     copies = pricer.multiplicities
-    most_clusters = int(copies.sum()) // pricer.k
+    limits = restrictions or Restrictions()
+    fewest, most_clusters = limits.range_of_clusters(int(copies.sum()), pricer.k)
+    counted = min(duals.count * fewest, duals.count * most_clusters)
     sides = right_hand_sides(cuts, copies)
     used = duals.cuts if len(cuts) else np.empty(0)
     gain = most_clusters * min(priced.least, 0.0)
     if priced.per_root is not None:
         gain = max(gain, float(copies @ np.minimum(priced.per_root, 0.0)))
-    value = float(copies @ duals.types) + duals.count * most_clusters + float(used @ sides) + gain
+    value = float(copies @ duals.types) + counted + float(used @ sides) + gain
     magnitude = (
         float(copies @ np.abs(duals.types))
-        - duals.count * most_clusters
+        + abs(duals.count) * most_clusters
         - float(used @ sides)
         + abs(gain)
     )
@@ -142,7 +151,7 @@ class ColumnGeneration:
                 return Generated(relaxation, best, False, rounds)
             relaxation = solved
             self.rounds += 1
-            duals = relaxation.duals if self.closed is None else self._without_closed(relaxation)
+            duals = self.open_duals(relaxation)
             search = replace(self.quick, threshold=-tolerance, deadline=clock.deadline)
             priced = pricer.price(duals, master.cuts, limits, search)
             added = self._add(priced)
@@ -159,7 +168,7 @@ class ColumnGeneration:
             if not priced.complete:
                 return Generated(relaxation, best, False, rounds)
             if self.closed is None:
-                value = lagrangian_bound(pricer, duals, master.cuts, priced)
+                value = lagrangian_bound(pricer, duals, master.cuts, priced, limits)
                 if value > best.value:
                     best = Bound(value, duals, master.cuts)
                     on_bound(best, relaxation)
@@ -171,13 +180,15 @@ class ColumnGeneration:
                 return Generated(relaxation, best, True, rounds)
         return Generated(relaxation, best, False, most_rounds)
 
-    def _without_closed(self, relaxation: Relaxation) -> Duals:
+    def open_duals(self, relaxation: Relaxation) -> Duals:
         """Duals that price every cluster with a closed type out: the others cannot pay for it."""
         duals = relaxation.duals
+        if self.closed is None:
+            return duals
         types = duals.types.copy()
         most = max(float(types.max()), 0.0)
         rows = self.master.clusters.shape[1]
-        types[self.closed] = -rows * most - 2.0 * (self.master.unit - duals.count)
+        types[self.closed] = -rows * most - 2.0 * (self.master.unit + abs(duals.count))
         return replace(duals, types=types)
 
     def _add(self, priced: Priced) -> int:

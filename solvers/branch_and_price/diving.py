@@ -11,15 +11,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kanopy.solvers.branch_and_price.column_generation import Clock, ColumnGeneration
-from kanopy.solvers.branch_and_price.enumeration import choose
+from kanopy.solvers.branch_and_price.column_generation import Bound, Clock, ColumnGeneration
+from kanopy.solvers.branch_and_price.enumeration import choose, list_clusters
+from kanopy.solvers.branch_and_price.master import Relaxation
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.start import padded
 
 SURE = 0.98
 LIKELY = 0.6
-LAST_ROWS = 300
+LAST_ROWS = 150
 """This many rows over k are left to a MIP; larger clusters make it harder."""
+
+LAST_COLUMNS = 300
+LAST_NODES = 1
+"""Clusters listed for that MIP, and its nodes."""
 
 
 def dive(
@@ -33,26 +38,30 @@ def dive(
     master = generation.master
     before = master.upper.copy()
     fixed = np.zeros(len(master))
+    limits = restrictions or Restrictions()
+    rows = int(master.multiplicities.sum())
+    counted = master.counted
     try:
+        master.bound_count(*limits.range_of_clusters(rows, master.k))
         while not clock.over():
             used = _used(master.clusters, fixed, master.types)
             left = master.multiplicities - used
             if left.sum() < 2 * master.k:
                 return _completed(master.clusters, fixed, left, master.k)
-            if left.sum() * master.k <= LAST_ROWS:
-                finished = _finish(generation, fixed, left, before, clock)
-                if finished is not None:
-                    return finished
             generation.closed = left == 0
             if fixed.any():  # what no longer fits may not be used in part either
                 fits = _fits(master.clusters, left)
                 master.bound_columns(fixed, np.where(fits, np.maximum(before, fixed), fixed))
-            generated = generation.run(clock, restrictions, most_rounds=40)
+            generated = generation.run(clock, limits, most_rounds=40)
             fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
             before = np.append(before, np.full(len(master) - len(before), np.inf))
             relaxation = generated.relaxation
             if relaxation is None or len(relaxation.x) < 1:
                 return None
+            if left.sum() * master.k <= LAST_ROWS:
+                finished = _finish(generation, relaxation, fixed, left, before, limits, clock)
+                if finished is not None:
+                    return finished
             x = np.zeros(len(master))  # columns priced last have no value yet
             x[: len(relaxation.x)] = relaxation.x
             more = _choose_columns(master.clusters, x - fixed, left, master.k, share, rng)
@@ -64,6 +73,7 @@ def dive(
         generation.closed = None
         upper = np.append(before, np.full(len(master) - len(before), np.inf))
         master.bound_columns(np.zeros(len(master)), upper)
+        master.bound_count(*counted)
 
 
 def _used(
@@ -105,7 +115,7 @@ def _choose_columns(
     left = left.copy()
     rows_left = int(left.sum())
     allowance = share * rows_left
-    noisy = x + 0.05 * rng.random(len(x)) * (x < SURE)
+    noisy = np.where(x < SURE, x + 0.05 * rng.random(len(x)), x + 1.0)  # sure ones come first
     sure_only = bool((x >= SURE).any())
     for c in np.argsort(-noisy, kind="stable"):
         if x[c] <= 1e-6 or (sure_only and x[c] < SURE):
@@ -126,23 +136,43 @@ def _choose_columns(
 
 def _finish(
     generation: ColumnGeneration,
+    relaxation: Relaxation,
     fixed: NDArray[np.float64],
     left: NDArray[np.int64],
     upper: NDArray[np.float64],
+    limits: Restrictions,
     clock: Clock,
 ) -> NDArray[np.int32] | None:
-    """The rows left by a MIP over the columns that fit into them."""
+    """The rows left by a MIP over the columns that fit into them and others that nearly pay."""
     master = generation.master
-    upper = np.append(upper, np.full(len(master) - len(upper), np.inf))
-    fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
-    open_types = left > 0
+    duals = generation.open_duals(relaxation)
+    nearly = Bound(0.0, duals, master.cuts)
+    gap = 2.0 * master.k * master.unit
+    listed = list_clusters(generation.pricer, nearly, gap, clock, LAST_COLUMNS, limits)
     fitting = np.flatnonzero(_fits(master.clusters, left) & (upper > 0))
-    if len(fitting) == 0:
+    clusters, costs = master.clusters[fitting], master.costs[fitting]
+    if listed is not None:
+        more = _fits(listed.clusters, left)
+        clusters = np.concatenate([clusters, listed.clusters[more]])
+        costs = np.concatenate([costs, listed.costs[more]])
+        clusters, unique = np.unique(clusters, axis=0, return_index=True)
+        costs = costs[unique]
+    if len(clusters) == 0:
         return None
+    open_types = left > 0
     renumbered = np.cumsum(open_types) - 1
-    clusters = master.clusters[fitting]
     residual = np.where(clusters >= 0, renumbered[clusters], -1).astype(np.int32)
-    chosen = choose(residual, master.costs[fitting], left[open_types], master.k, clock.within(1.0))
+    fewest, most = limits.range_of_clusters(int(master.multiplicities.sum()), master.k)
+    used = int(fixed.sum())
+    chosen = choose(
+        residual,
+        costs,
+        left[open_types],
+        master.k,
+        clock,
+        number_of_clusters=(max(fewest - used, 0), min(most - used, int(left.sum()) // master.k)),
+        most_nodes=LAST_NODES,
+    )
     if chosen.clusters is None:
         return None
     types = np.flatnonzero(open_types).astype(np.int32)

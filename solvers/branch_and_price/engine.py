@@ -48,6 +48,12 @@ CLOSED = 5e-8
 FEW_COLUMNS = 2500
 """Columns that a MIP copes with in about a second: the first stage of enumeration."""
 
+ROOT_NODES = 200
+"""Nodes of that MIP at the root of a search that can branch."""
+
+COLUMNS_PER_ROW = 10
+"""Columns per row up to which a MIP is expected to be faster than branching."""
+
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
 
@@ -111,6 +117,7 @@ class Engine:
         self.largest = problem.links.largest_cluster(problem.n, problem.k)
         self.clock = Clock(time.perf_counter() + run.remaining(), run.stopping)
         self.lower = floor
+        self.branches = options.branching and problem.n <= options.most_rows
         self.proof = Bound()
 
     def solve(self) -> None:
@@ -160,12 +167,12 @@ class Engine:
     def relax(self) -> None:
         """Column generation at the root."""
         self.generated = self.generate(self.links)
-        self.dives(1 if self.step > 0 else 2)
+        self.dives(1)
 
     def tighten(self) -> None:
         """Rounds of cuts while they help, with dives and tries to finish in between."""
         self.slim()
-        stalled = 0
+        stalled, first = 0, self.lower
         for round_number in range(self.options.most_cut_rounds if self.options.cuts else 0):
             if self.done() or not self.generated.converged:
                 return
@@ -174,12 +181,13 @@ class Engine:
             before = self.lower
             if not self.cut_round(self.links):
                 break
-            gained = self.lower - before
-            stalled = stalled + 1 if gained < 0.02 * (self.upper() - before) else 0
+            # Judged by the gap, or by all rounds so far where the incumbent is still poor.
+            least = 0.02 * min(self.upper() - before, self.lower - first)
+            stalled = stalled + 1 if self.lower - before < least else 0
             if stalled == 3:
                 break
         if self.step == 0:  # with steps, the MIP that follows settles most at once
-            self.dives(4)
+            self.dives(2)
 
     def slim(self) -> None:
         """Delete the columns of largest reduced cost where there are very many."""
@@ -214,11 +222,11 @@ class Engine:
         """Enumerate and solve the MIP; True if that settles the problem."""
         if self.done() or not self.options.enumeration:
             return self.done()
-        self.prove(Bound(self.finish_node(self.proof, self.links, most_columns)))
+        self.prove(Bound(self.finish_node(self.proof, self.links, most_columns, ROOT_NODES)))
         return self.done()
 
     def finish_node(
-        self, bound: Bound, restrictions: Restrictions, most_columns: int, seconds: float = math.inf
+        self, bound: Bound, restrictions: Restrictions, most_columns: int, most_nodes: int
     ) -> float:
         """Lower bound of a node after an attempt to enumerate it; improves the incumbent.
 
@@ -226,37 +234,48 @@ class Engine:
         least min(bound + δ, what the MIP over them says).
         """
         value = bound.value
-        wanted = min(FEW_COLUMNS, most_columns)
-        clock = self.clock.within(seconds)
-        while value < self.target() and not clock.over():
-            listed = list_clusters(self.pricer, bound, self.target(), clock, wanted, restrictions)
-            if listed is None:
+        # Where branching is at hand, it does better than a MIP that cannot settle the node.
+        whole_gap = self.branches and self.step == 0
+        if whole_gap:
+            most_columns = min(most_columns, COLUMNS_PER_ROW * self.problem.n)
+        wanted = most_columns if whole_gap else min(FEW_COLUMNS, most_columns)
+        while value < self.target() and not self.clock.over():
+            listed = list_clusters(
+                self.pricer, bound, self.target(), self.clock, wanted, restrictions
+            )
+            if listed is None or (whole_gap and listed.cutoff < self.target()):
                 break
             target = self.target()
-            proven, optimal = self.choose_from(listed, bound, clock)
+            proven, optimal = self.choose_from(listed, bound, restrictions, most_nodes)
             value = max(value, min(listed.cutoff, target, proven))
             if not optimal or wanted >= most_columns or listed.cutoff >= target:
                 break
             wanted = min(5 * wanted, most_columns)
         return value
 
-    def choose_from(self, listed: Listed, bound: Bound, clock: Clock) -> tuple[float, bool]:
+    def choose_from(
+        self, listed: Listed, bound: Bound, restrictions: Restrictions, most_nodes: int
+    ) -> tuple[float, bool]:
         """Best partition over the listed clusters and the incumbent, by a MIP."""
-        far = self.upper() > 1.2 * listed.cutoff  # such a start only makes the program larger
-        mine = self.incumbent()[: 0 if far else None]
+        mine = self.incumbent()
+        fewest, most = restrictions.range_of_clusters(self.problem.n, self.problem.k)
+        # A start far above the bound only makes the program larger.
+        far = self.upper() > 1.2 * listed.cutoff or not fewest <= len(mine) <= most
+        mine = mine[: 0 if far else None]
         pool, start = with_start(listed.clusters, mine)
         costs = np.concatenate([listed.costs, self.costs(pool[len(listed.clusters) :])])
-        limit = clock.within(max(10.0, min(120.0, 0.3 * self.clock.remaining())))
         chosen = choose(
             pool,
             costs,
             self.copies,
             self.problem.k,
-            limit,
-            bound.cuts,
+            self.clock,
+            bound.cuts if self.step > 0 else None,  # HiGHS' own cuts do better without
             self.step,
             None if far else start,
             self.run.seed,
+            (fewest, most),
+            most_nodes,
         )
         if chosen.clusters is not None:
             self.found(chosen.clusters)

@@ -97,6 +97,8 @@ def choose(
     step: float = 0.0,
     start: NDArray[np.float64] | None = None,
     seed: int = 0,
+    number_of_clusters: tuple[int, int] | None = None,
+    most_nodes: int = 2**31 - 1,
 ) -> Chosen:
     """Cheapest partition made of the given clusters.
 
@@ -111,20 +113,20 @@ def choose(
     total = float(costs @ start) if start is not None else float(costs.mean() * shape[0] / k)
     scale = SCALE / total if total > 0 else 1.0
     sides = multiplicities.astype(np.float64)
+    fewest, most = number_of_clusters or (0, int(multiplicities.sum()) // k)
     form = LinearForm(
         cost=costs * scale,
         constant=0.0,
         matrix=matrix,
-        row_lower=np.concatenate([sides, np.full(1 + len(cuts), -np.inf)]),
-        row_upper=np.concatenate(
-            [sides, [multiplicities.sum() // k], right_hand_sides(cuts, multiplicities)]
-        ),
+        row_lower=np.concatenate([sides, [fewest], np.full(len(cuts), -np.inf)]),
+        row_upper=np.concatenate([sides, [most], right_hand_sides(cuts, multiplicities)]),
         lower=np.zeros(len(clusters)),
         upper=_most_uses(starts, rows, values, sides),
         integer=np.ones(len(clusters), dtype=bool),
     )
     limits = Limits(
         seconds=clock.remaining(),
+        nodes=most_nodes,
         absolute_gap=max(1e-9, 0.99 * step * scale),
         seed=seed,
         interrupted=clock.stopping,

@@ -73,10 +73,12 @@ class Master:
         self.unit = unit
         rows = int(multiplicities.sum())
         self.most_clusters = rows // k if most_clusters is None else most_clusters
+        self.counted = (0, self.most_clusters)
         self.artificial_costs = artificials.copy()
         self.cuts = Cuts()
         self.clusters = np.empty((0, width or 2 * k - 1), dtype=np.int32)
         self.costs = np.empty(0)
+        self.lower = np.empty(0)
         self.upper = np.empty(0)
         self._known: set[bytes] = set()
         self._method = PRIMAL
@@ -116,6 +118,7 @@ class Master:
         )
         self.clusters = np.concatenate([self.clusters, clusters])
         self.costs = np.concatenate([self.costs, costs])
+        self.lower = np.concatenate([self.lower, np.zeros(number)])
         self.upper = np.concatenate([self.upper, np.full(number, np.inf)])
         many = self.types > FEW_ROWS and self.multiplicities.max() == 1
         self._method = DUAL if many else PRIMAL
@@ -159,11 +162,20 @@ class Master:
 
     def bound_columns(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
         """Set the bounds of all clusters' columns: branching forbids, diving fixes."""
-        indices = np.arange(self.types, self.types + len(self), dtype=np.int32)
-        limits = np.where(np.isinf(upper), highspy.kHighsInf, upper)
-        self._highs.changeColsBounds(len(indices), indices, lower, limits)
-        self.upper = upper.copy()
+        changed = np.flatnonzero((lower != self.lower) | (upper != self.upper))
+        indices = (changed + self.types).astype(np.int32)
+        limits = np.where(np.isinf(upper), highspy.kHighsInf, upper)[changed]
+        self._highs.changeColsBounds(len(indices), indices, lower[changed], limits)
+        self.lower, self.upper = lower.copy(), upper.copy()
         self._method = DUAL
+
+    def bound_count(self, least: int, most: int) -> None:
+        """Set the bounds of the count row: branching on the number of clusters."""
+        if (least, most) != self.counted:
+            lower = float(least) if least > 0 else -highspy.kHighsInf
+            self._highs.changeRowBounds(self.types, lower, float(most))
+            self.counted = (least, most)
+            self._method = DUAL
 
     def raise_artificials(self, which: NDArray[np.intp], factor: float = 2.0) -> None:
         """Make some artificial columns more expensive."""
@@ -224,7 +236,7 @@ class Master:
         for row in self.clusters[~keep]:
             self._known.discard(row.tobytes())
         self.clusters, self.costs = self.clusters[keep], self.costs[keep]
-        self.upper = self.upper[keep]
+        self.lower, self.upper = self.lower[keep], self.upper[keep]
 
     def _relaxation(self) -> Relaxation:
         solution = self._highs.getSolution()
@@ -235,7 +247,11 @@ class Master:
             float(self._highs.getInfo().objective_function_value) * self.unit,
             values[types:],
             values[:types],
-            Duals(duals[:types], min(0.0, duals[types]), np.minimum(0.0, duals[types + 1 :])),
+            Duals(
+                duals[:types],
+                float(duals[types]) if self.counted[0] > 0 else min(0.0, float(duals[types])),
+                np.minimum(0.0, duals[types + 1 :]),
+            ),
         )
 
 

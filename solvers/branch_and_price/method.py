@@ -24,13 +24,16 @@ from kanopy.solvers.branch_and_price.start import split_large
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import all_methods, register
 from kanopy.solvers.run import Run
-from kanopy.solvers.stop import First, MaxRuntime
+from kanopy.solvers.stop import First, MaxIterations, MaxRuntime
 
 PRICERS = {"sse": "SsePricer", "hamming": "HammingPricer", "range": "RangePricer"}
 """The pricer class of each cost, in the module ``pricer_<cost>``."""
 
 QUADRATIC = 20_000
 """Rows up to which a first bound by nearest neighbours is computed."""
+
+START_PER_ROW, START_ITERATIONS = 30, 20_000
+"""Iterations of the local search that begins, per row and in all."""
 
 QUICK = {
     "sse": Search(most_nodes=200, most_candidates=12, per_root=3),
@@ -126,8 +129,8 @@ def _heuristic(problem: Problem, run: Run) -> NDArray[np.int64]:
     methods = all_methods()
     fitting = [name for name in ("ils", "mdav", "random") if name in methods]
     name = next(n for n in fitting if problem.cost in methods[n].costs)
-    budget = min(2.0, 0.1 * run.remaining(), problem.n / 500)
-    part = Run(problem, First(run.stop, MaxRuntime(budget)), run.seed)
+    most = MaxIterations(min(START_PER_ROW * problem.n, START_ITERATIONS))
+    part = Run(problem, First(run.stop, most, MaxRuntime(0.1 * run.remaining())), run.seed)
     outcome = methods[name].run(problem, part, methods[name].parse({}))
     part.found(outcome, problem.objective(outcome))
     assert part.best is not None

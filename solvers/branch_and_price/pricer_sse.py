@@ -70,7 +70,10 @@ class SsePricer:
         number = len(self.multiplicities)
         closed = components(restrictions, number)
         rows = int(self.multiplicities.sum())
-        every = np.arange(self.k, min(self.largest, rows) + 1, dtype=np.int64)
+        # With so many clusters, the others leave no more rows than this to one.
+        fewest = restrictions.range_of_clusters(rows, self.k)[0]
+        largest = min(self.largest, rows - self.k * max(fewest - 1, 0))
+        every = np.arange(self.k, largest + 1, dtype=np.int64)
         sizes = np.intersect1d(every, search.sizes).astype(np.int64) if search.sizes else every
         if len(sizes) == 0:
             return _nothing(self.largest, number, len(every) == 0)

@@ -44,7 +44,8 @@ class Cuts:
 class Duals:
     """Dual values of the restricted master, or of any other point: every bound is valid for all.
 
-    ``count`` and ``cuts`` are ≤ 0, as duals of ≤ rows of a minimisation are.
+    ``cuts`` are ≤ 0, as duals of ≤ rows of a minimisation are; so is ``count`` unless branching
+    asks for a least number of clusters.
     """
 
     types: NDArray[np.float64]
@@ -54,10 +55,23 @@ class Duals:
 
 @dataclass(frozen=True, eq=False)
 class Restrictions:
-    """Ryan–Foster decisions: pairs of types (of multiplicity 1) that must be apart or together."""
+    """Branching decisions.
+
+    Attributes
+    ----------
+    apart, together
+        Ryan–Foster: pairs of types (of multiplicity 1) that must be apart or together.
+    clusters
+        Least and most number of clusters of a partition; None where nothing is decided.
+    """
 
     apart: tuple[tuple[int, int], ...] = ()
     together: tuple[tuple[int, int], ...] = ()
+    clusters: tuple[int, int] | None = None
+
+    def range_of_clusters(self, rows: int, k: int) -> tuple[int, int]:
+        """Least and most number of clusters of ``rows`` rows."""
+        return (0, rows // k) if self.clusters is None else self.clusters
 
 
 @dataclass(frozen=True)
