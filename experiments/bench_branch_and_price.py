@@ -57,6 +57,15 @@ FULL_SETS = {
 }
 """Least information loss printed in 001 for whole sets."""
 
+CENSUS_INCOME = (
+    (100, 3, 8, 20, 60.0),
+    *((n, 3, columns, 5, 90.0) for n in (200, 500, 1000) for columns in (8, 4)),
+    (2000, 3, 8, 1, 300.0),
+    (100, 5, 8, 10, 120.0),
+    (200, 5, 8, 1, 300.0),
+)
+"""Rows, k, attributes, number of samples and seconds of the samples of Census-Income."""
+
 
 def cases() -> Iterator[Case]:
     """Every row, quick ones first."""
@@ -72,7 +81,7 @@ def cases() -> Iterator[Case]:
                 full=number > 0 or size == 200,
             )
     for share, name in ((0.02, "2percent"), (0.2, "20percent"), (1.0, "100percent")):
-        for seed in range(1, 4):
+        for seed in range(1, 11):
             yield Case(
                 f"200m5_{name} #{seed}",
                 partial(generate, "synthetic", n=200, p=share, k=3, seed=seed),
@@ -82,17 +91,44 @@ def cases() -> Iterator[Case]:
                 "heuristics at 1.16 to 1.94 times the LP bound",
                 full=seed > 1,
             )
-    yield Case("adult200m5", lambda: load("adult", rows=200, columns=5, seed=1), 3, "hamming", 60.0)
-    yield Case("adult 30162 × 5", lambda: load("adult", columns=5), 3, "hamming", 120.0, full=True)
-    yield Case("fars 20 rows", lambda: example("fars"), 3, "range", 10.0, "optimum 4.816532258")
+    for seed in range(1, 11):
+        yield Case(
+            f"adult200m5 #{seed}",
+            partial(load, "adult", rows=200, columns=5, seed=seed),
+            3,
+            "hamming",
+            60.0,
+            full=seed > 1,
+        )
+    for columns, limit in ((5, 120.0), (6, 300.0), (8, 900.0)):
+        yield Case(
+            f"adult 30162 × {columns}",
+            partial(load, "adult", columns=columns),
+            3,
+            "hamming",
+            limit,
+            full=True,
+        )
     yield Case(
-        "census-income n=100",
-        lambda: load("census-income", rows=100, seed=1),
+        "5000m5_20percent",
+        partial(generate, "synthetic", n=5000, p=0.2, k=3, seed=1),
         3,
-        "range",
-        60.0,
-        "MILP stops near 100 rows",
+        "hamming",
+        300.0,
+        full=True,
     )
+    yield Case("fars 20 rows", lambda: example("fars"), 3, "range", 10.0, "optimum 4.816532258")
+    for n, k, columns, samples, limit in CENSUS_INCOME:
+        for seed in range(1, samples + 1):
+            yield Case(
+                f"census-income n={n} k={k} × {columns} #{seed}",
+                partial(load, "census-income", rows=n, columns=columns, seed=seed),
+                k,
+                "range",
+                limit,
+                "MILP stops near 100 rows",
+                full=seed > 1 or n > 100 or k > 3,
+            )
     for (name, k), published in FULL_SETS.items():
         yield Case(f"{name} k={k}", partial(load, name), k, "sse", 300.0, published, full=True)
 
