@@ -127,7 +127,8 @@ def _take_worker() -> _Worker:
 
 
 @atexit.register
-def _close_idle() -> None:
+def close_idle() -> None:
+    """End the workers that wait for a program; they would end with this process anyway."""
     while _idle:
         worker = _idle.pop()
         if worker.usable():

@@ -32,7 +32,7 @@ CONTRADICTION = 1e-5
 """A bound that exceeds the objective of a checked point by more, relatively, is an error."""
 ROUNDING = 1e-6
 """Relative gap that a solver's own rounding may leave at optimality."""
-GRACE = 1.5
+GRACE = 1.0
 POLL = 0.1
 
 _abandoned: list[threading.Thread] = []

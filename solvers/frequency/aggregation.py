@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from kanopy.instances.errors import KanopyError
 from kanopy.solvers.frequency.annealing import Interaction, anneal_representatives
 from kanopy.solvers.frequency.program import Floats, Ints, Program
-from kanopy.solvers.frequency.search import Search, choose_backend
+from kanopy.solvers.frequency.search import Search, choose_backend, stronger_backend
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -23,7 +23,8 @@ class AggregationOptions:
     Attributes
     ----------
     backend
-        ``auto`` (HiGHS), ``highs``, ``cpsat``, ``gurobi`` or ``scip``.
+        ``highs``, ``cpsat``, ``gurobi`` or ``scip``; ``auto`` is HiGHS, and CP-SAT for what is hard
+        if that is installed.
     proposals
         Moves that simulated annealing tries at a time.
     """
@@ -143,6 +144,7 @@ def aggregate(
 
     best = members.start[:-1]
     report(best)
+    run.proved(0.0)  # all terms are squares
     best = anneal(best, np.arange(len(members.kind)), 6)
     limit = report(best)
     search = Search(
@@ -153,10 +155,11 @@ def aggregate(
         improve=improve,
         limit=limit,
         best=best,
+        stronger=stronger_backend(options.backend),
     )
     search.minimise(member_program(problem, members, limit))
     assert search.best is not None
-    return replace(outcome(search.best), bound=search.bound, solver=backend.version())
+    return replace(outcome(search.best), bound=search.bound, solver=search.backend.version())
 
 
 def member_program(problem: Problem, members: Members, limit: float) -> Program:

@@ -29,7 +29,7 @@ HOT, COLD = 3.0, 0.02
 
 HOT_CLUSTERS, COLD_CLUSTERS = 30.0, 0.5
 """The same where whole clusters change, which moves more rows at once."""
-WARM, COOL = 1.0, 0.1
+WARM, COOL = 0.6, 0.12
 """First and last temperature where the deviation is minimised, in units of deviation."""
 
 DENSE = 2048

@@ -16,7 +16,7 @@ from kanopy.solvers.frequency.annealing import (
 from kanopy.solvers.frequency.cells import count_program, counts_of, numbers_of, sets_of
 from kanopy.solvers.frequency.paper import solve_as_printed
 from kanopy.solvers.frequency.program import Ints, Program
-from kanopy.solvers.frequency.search import Search, choose_backend
+from kanopy.solvers.frequency.search import Search, choose_backend, stronger_backend
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -31,7 +31,8 @@ class ChiExOptions:
     Attributes
     ----------
     backend
-        ``auto`` (HiGHS), ``highs``, ``cpsat``, ``gurobi`` or ``scip``.
+        ``highs``, ``cpsat``, ``gurobi`` or ``scip``; ``auto`` is HiGHS, and CP-SAT for what is hard
+        if that is installed.
     formulation
         ``envelope`` for the relaxations of this package, ``paper`` for the quadratic program as
         printed, which needs ``gurobi`` or ``scip``.
@@ -91,6 +92,7 @@ def chi_ex(problem: Problem, run: Run, options: ChiExOptions) -> Outcome:
     interaction = Interaction(problem.control, original)
     best = any_counts(original, problem.k, total)
     _report(problem, run, best)
+    run.proved(0.0)  # all terms are squares and absolute values
 
     def anneal(start: Ints, domains: CountDomains, times: int) -> Ints:
         found = [start]
@@ -126,11 +128,12 @@ def chi_ex(problem: Problem, run: Run, options: ChiExOptions) -> Outcome:
         improve=improve,
         limit=limit,
         best=numbers_of(best, total),
+        stronger=stronger_backend(options.backend),
     )
     search.minimise(count_program(problem, limit))
     assert search.best is not None
     return Outcome(
-        counts=counts_of(search.best, total), bound=search.bound, solver=backend.version()
+        counts=counts_of(search.best, total), bound=search.bound, solver=search.backend.version()
     )
 
 

@@ -8,7 +8,10 @@ solution with such an excess costs at least a + w·D(b). Spans of levels are spl
 the order of their bounds until no span can win.
 
 D is a whole number and as odd or even as Σy − Σy⁰, since |d| and d are: bounds on it are rounded
-up to the next such number.
+up to the next such number. These are few, so D is found from below: is there a solution whose
+deviation is the bound, or else the next number, and so on? With a limit that tight the duals of the
+relaxation leave so little to choose from that each question is answered quickly, and the first
+solution found is optimal.
 """
 
 from __future__ import annotations
@@ -27,11 +30,12 @@ from kanopy.solvers.frequency.annealing import (
     anneal_within,
     any_counts,
 )
-from kanopy.solvers.frequency.cells import count_program, counts_of, numbers_of, sets_of
+from kanopy.solvers.frequency.cells import count_program, counts_of, numbers_of
 from kanopy.solvers.frequency.chi_ex import FORMULATIONS, deviation_weight
 from kanopy.solvers.frequency.paper import solve_as_printed
 from kanopy.solvers.frequency.program import Ints, Program
-from kanopy.solvers.frequency.search import Search, choose_backend
+from kanopy.solvers.frequency.relaxation import relax
+from kanopy.solvers.frequency.search import Search, choose_backend, tidy
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -39,8 +43,12 @@ from kanopy.solvers.run import Run
 TOLERANCES = ("appendix", "none")
 PROPOSALS = 5_000
 """Moves of one run of simulated annealing per combination, up to a hundred combinations."""
-PENALTIES = (1.0, 4.0, 1.0, 1.0)
+PENALTIES = (1.5, 2.0, 1.5)
 """Price of an error beyond the level, one for each run of simulated annealing."""
+
+
+STEP = 1e-3
+"""A deviation less than the next possible one, but clearly above the one before."""
 
 
 @dataclass(frozen=True)
@@ -138,9 +146,10 @@ def _search_levels(levels: _Levels) -> Outcome:
     these two, and a bound of their deviation.
     """
     run, weight = levels.run, levels.problem.deviation_weight
-    values, first = levels.open_levels()
     deviation = levels.least_deviation()
-    levels.anneal(values[first], levels.domains)
+    run.proved(weight * deviation - levels.free_errors[0])  # |b_t| ≥ 0 in every cell
+    values, first = levels.open_levels()
+    levels.anneal(values[first])
     queue = [(values[first] + weight * deviation, first, len(values) - 1, deviation)]
     while queue and not run.stopping():
         bound, first, last, deviation = queue[0]
@@ -150,13 +159,13 @@ def _search_levels(levels: _Levels) -> Outcome:
         while not levels.can_win(values[last] + weight * deviation):
             last -= 1
         others = min((entry[0] for entry in queue[1:]), default=np.inf)
-        search = levels.least_deviation_within(values[last], values[first], others)
-        deviation = max(deviation, search.bound)
-        if not search.complete:
+        answer = levels.least_deviation_within(values[last], values[first], deviation, others)
+        deviation = max(deviation, answer.bound)
+        if not answer.complete:
             heapreplace(queue, (values[first] + weight * deviation, first, last, deviation))
             break
         heappop(queue)
-        if search.best is None:  # nothing within the last level can win, so nothing before it
+        if not answer.found:  # nothing within the last level can win, so nothing before it
             continue
         middle = (first + last) // 2
         for low, high in ((first, min(middle, last - 1)), (middle + 1, last - 1)):
@@ -165,6 +174,18 @@ def _search_levels(levels: _Levels) -> Outcome:
     bound = min([levels.best_objective, *(entry[0] for entry in queue)])
     run.proved(bound)
     return levels.outcome(bound)
+
+
+@dataclass(frozen=True)
+class _Deviation:
+    """What is known of D of a level: a bound, whether it is settled, and whether counts attain it.
+
+    If none were found in a complete search, the bound is the largest deviation of interest.
+    """
+
+    bound: float
+    complete: bool
+    found: bool
 
 
 class _Levels:
@@ -185,6 +206,7 @@ class _Levels:
         self.best_objective = np.inf
         self.offer(self.best)
         self.domains = CountDomains.near(self.original, self.best, problem.k)
+        self.annealed: set[float] = set()
         # Counts with a small χ² error have small errors everywhere.
         self.offer(
             anneal_counts(
@@ -257,15 +279,18 @@ class _Levels:
         """Least deviation, at most ``limit``, within the windows of a level."""
         return count_program(replace(self.problem, deviation_weight=1.0), limit, level)
 
-    def anneal(self, level: float, domains: CountDomains) -> None:
-        """Look for counts of small deviation within the windows of a level."""
+    def anneal(self, level: float) -> None:
+        """Look for counts of small deviation within the windows of a level, once."""
+        if level in self.annealed:
+            return
+        self.annealed.add(level)
         for penalty in PENALTIES:
             if self.run.stopping(iterations=self.proposals):
                 break
             counts = anneal_within(
                 self.original,
                 self.best,
-                domains,
+                self.domains,
                 self.interaction,
                 self.tolerance + level,
                 penalty,
@@ -275,38 +300,54 @@ class _Levels:
             if counts is not None:
                 self.offer(counts)
 
-    def least_deviation_within(self, level: float, lowest: float, others: float) -> Search:
+    def least_deviation_within(
+        self, level: float, lowest: float, least: float, others: float
+    ) -> _Deviation:
         """D of a level, as far as solutions of an excess of at least ``lowest`` can win with it.
 
-        For w = 0 any counts within the windows will do. ``others`` bounds all other solutions.
+        ``least`` is a known bound of D. For w = 0 any counts within the windows will do. ``others``
+        bounds all other solutions.
         """
         weight = self.problem.deviation_weight
+        self.anneal(level)
         limit = float(self.total + self.original.sum())  # |y − y⁰| ≤ y + y⁰
         if weight > 0:
             limit = min(limit, (self.best_objective - lowest) / weight)
-        self.anneal(level, self.domains)
-        program = self.program(level, limit)
+        program = tidy(self.program(level, limit))
+        if program.infeasible:
+            return _Deviation(limit, True, False)
+        known = program.objective(numbers_of(self.best, self.total))
+        if weight == 0:
+            search = self.search(limit)
+            if known > limit:
+                search.minimise(program)
+            found = known <= limit or search.best is not None
+            return _Deviation(0.0, found or search.complete, found)
 
-        def improve(reduced: Program) -> Ints | None:
-            if search.best is None:
-                return None
-            self.anneal(level, CountDomains.of(sets_of(reduced, self.total)))
-            return numbers_of(self.best, self.total)
+        relaxation = relax(program, 0)
+        duals = self.search(limit).linear(relaxation).duals if program.groups else np.zeros(0)
+        bound = least
+        if duals is not None:
+            bound = max(bound, self.rounded(relaxation.lagrangian(duals)[0]))
+        while bound < min(known, limit) - 1e-6:
+            self.run.proved(min(lowest + weight * bound, others, self.best_objective))
+            search = self.search(bound + STEP)
+            search.minimise(program if duals is None else relaxation.reduce(duals, bound + STEP)[1])
+            if search.best is not None:
+                return _Deviation(bound, True, True)
+            if not search.complete:
+                return _Deviation(bound, False, False)
+            bound = self.rounded(bound + 1.0)
+        return _Deviation(min(bound, known, limit), True, known <= limit)
 
-        search = Search(
+    def search(self, limit: float) -> Search:
+        """A search for counts of at most so much deviation; any will do if w = 0."""
+        return Search(
             self.run,
             self.backend,
             found=lambda numbers, _: self.offer(counts_of(numbers, self.total)),
-            proved=lambda deviation: self.run.proved(
-                min(lowest + weight * deviation, others, self.best_objective)
-            ),
-            improve=improve,
             limit=limit,
             rounded=self.rounded,
-            gap=1.99 if weight > 0 else np.inf,
+            gap=1.99 if self.problem.deviation_weight > 0 else np.inf,
+            final_configurations=0 if self.problem.deviation_weight > 0 else None,
         )
-        known = numbers_of(self.best, self.total)
-        if program.objective(known) <= limit:
-            search.best, search.limit = known, program.objective(known)
-        search.minimise(program)
-        return search

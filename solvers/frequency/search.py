@@ -26,6 +26,8 @@ ROUNDS = (0, 100, 400, 1000, 3000)
 """Most configurations of a block, round by round."""
 FINAL_CONFIGURATIONS = 100
 """Most configurations of a block in the mixed-integer program."""
+MANY_OPTIONS = 100
+"""So many undecided options make ``auto`` hand the rest to CP-SAT, if that is installed."""
 CLOSED = 1e-8
 """Relative gap at which a search ends."""
 SOLVER_ERROR = 1e-7
@@ -58,6 +60,10 @@ class Search:
         The least objective that a solution can have, no smaller than a given bound.
     gap
         A solution so close to the bound, in absolute terms, is known to be optimal.
+    final_configurations
+        Most configurations of a block in the mixed-integer program.
+    stronger
+        Solver that takes the place of ``backend`` if there are many options.
     """
 
     run: Run
@@ -69,6 +75,8 @@ class Search:
     best: Ints | None = None
     rounded: Callable[[float], float] = lambda bound: bound
     gap: float = CLOSED
+    final_configurations: int | None = None
+    stronger: Backend | None = None
     bound: float = field(default=-np.inf, init=False)
     complete: bool = field(default=False, init=False)
 
@@ -79,7 +87,8 @@ class Search:
         it is the limit.
         """
         self.source = program
-        program = _tidy(program)
+        program = tidy(program)
+        self.prove(_least_cost(program))
         options = np.inf
         for configurations in ROUNDS:
             if self.solved(program) or self.run.stopping():
@@ -95,7 +104,7 @@ class Search:
                 break
             bound, program = relaxation.reduce(answer.duals, self.limit)
             self.prove(bound)
-            program = _tidy(program)
+            program = tidy(program)
             if not self.solved(program):
                 self.offer(self.improve(program))
         if not self.solved(program) and not self.run.stopping():
@@ -104,7 +113,7 @@ class Search:
 
     def relaxation_feasible(self, program: Program) -> bool:
         """Whether propagation and the first relaxations leave a program any solution."""
-        program = _tidy(program)
+        program = tidy(program)
         for configurations in ROUNDS[:2]:
             if program.groups == 0 or program.infeasible:
                 return not program.infeasible
@@ -170,8 +179,13 @@ class Search:
 
     def finish_by_integers(self, program: Program) -> None:
         """Hand what is left to a mixed-integer solver."""
+        if self.stronger is not None and len(program.cost) > MANY_OPTIONS:
+            self.backend = self.stronger
         whole = not self.backend.capabilities.milp
-        relaxation = relax(program, 0 if whole else FINAL_CONFIGURATIONS, whole_sums=whole)
+        blocks = self.final_configurations
+        if blocks is None:
+            blocks = FINAL_CONFIGURATIONS
+        relaxation = relax(program, 0 if whole else blocks, whole_sums=whole)
         form, unit, error = relaxation.form, 1.0, SOLVER_ERROR
         if whole:
             form, unit = _in_units(form), COST_UNIT
@@ -199,6 +213,12 @@ class Search:
         self.complete = answer.status == "optimal" or self.closed
 
 
+def stronger_backend(name: str) -> Backend | None:
+    """CP-SAT for ``auto`` where it is installed: it proves large programs of χ² errors sooner."""
+    backend = find_backend("cpsat")
+    return backend if name == "auto" and backend.unavailable() is None else None
+
+
 def choose_backend(name: str) -> Backend:
     """The back-end of that name, ready to be used; ``auto`` is HiGHS."""
     backend = find_backend("highs" if name == "auto" else name)
@@ -207,7 +227,22 @@ def choose_backend(name: str) -> Backend:
     return backend
 
 
-def _tidy(program: Program) -> Program:
+def _least_cost(program: Program) -> float:
+    """A bound for want of a better one: every group and every sum costs at least its minimum."""
+    if program.infeasible:
+        return np.inf
+    least = 0.0
+    for costs, starts in (
+        (program.cost, program.start),
+        (program.sum_cost, program.sum_start),
+    ):
+        if len(costs):
+            least += float(np.minimum.reduceat(costs, starts[:-1]).sum())
+    return program.constant + least - 1e-9 * max(1.0, abs(program.constant) + abs(least))
+
+
+def tidy(program: Program) -> Program:
+    """The program after simplification and propagation."""
     return simplify(propagate(simplify(program)))
 
 

@@ -1,5 +1,9 @@
 """The exact methods for frequency vectors against brute force over all count vectors."""
 
+import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -242,6 +246,36 @@ def test_time_limit_returns_the_best_so_far():
         assert solution.runtime < 3.0
         assert solution.bound is None or solution.bound <= solution.objective
         kn.verify(data, solution)
+
+
+def hard_enough(monkeypatch) -> kn.Microdata:
+    """An instance that keeps a mixed-integer solver busy from the start."""
+    monkeypatch.setattr("kanopy.solvers.frequency.search.ROUNDS", ())
+    return kn.generate("synthetic", n=200, p=1.0, k=3, seed=2)
+
+
+@pytest.mark.parametrize("ending", ["time limit", "Ctrl-C"])
+@pytest.mark.parametrize("backend", ["highs", "scip", "cpsat"])
+def test_stopped_solver_leaves_incumbent_and_bound(backend, ending, monkeypatch):
+    """Gurobi's own licence is too small for this; see test_backends for it."""
+    if reason := find_backend(backend).unavailable():
+        pytest.skip(reason)
+    data = hard_enough(monkeypatch)
+    options = {"backend": backend, "proposals": 2000}
+    small = kn.generate("synthetic", n=30, p=1.0, k=3, seed=1)
+    kn.solve(small, 3, "chi-ex", options=options)  # compile and load: their time is not the point
+    seconds = 4.0
+    stop = kn.MaxRuntime(seconds if ending == "time limit" else 60.0)
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    if ending == "Ctrl-C":
+        timer.start()
+    began = time.perf_counter()
+    solution = kn.solve(data, 3, "chi-ex", stop=stop, options=options)
+    timer.cancel()
+    assert seconds - 0.1 < time.perf_counter() - began < seconds + 2.0
+    assert solution.status == ("time_limit" if ending == "time limit" else "interrupted")
+    assert 0 <= solution.bound < solution.objective
+    kn.verify(data, solution)
 
 
 def test_same_seed_same_answer():
