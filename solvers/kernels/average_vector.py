@@ -18,6 +18,7 @@ from kanopy.solvers.kernels.neighbours import (
     nearest,
     remove,
 )
+from kanopy.solvers.kernels.record import ZERO
 
 _CLUSTERS, _LEFT = 0, 1
 
@@ -40,7 +41,7 @@ class Rest(NamedTuple):
 def make_rest(points: NDArray[np.float64], rotation: NDArray[np.float64], k: int) -> Rest:
     """All rows, unassigned."""
     n, d = points.shape
-    unassigned = make_index(points, rotation, k, 0, np.empty(0), 1.0, largest_norm(points))
+    unassigned = make_index(points, rotation, k, ZERO, np.empty(0), 1.0, largest_norm(points))
     build(unassigned, np.arange(n))
     counters = np.zeros(2, np.int64)
     counters[_LEFT] = n

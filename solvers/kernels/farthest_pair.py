@@ -25,6 +25,7 @@ from kanopy.solvers.kernels.neighbours import (
     nearest,
     remove,
 )
+from kanopy.solvers.kernels.record import ZERO
 
 PARTNERS = 16
 """Length of the lists."""
@@ -53,7 +54,7 @@ class Pairs(NamedTuple):
 def make_pairs(points: NDArray[np.float64], rotation: NDArray[np.float64], k: int) -> Pairs:
     """All rows, unassigned, with bounds from the triangle inequality."""
     n = len(points)
-    unassigned = make_index(points, rotation, k, 0, np.empty(0), 1.0, largest_norm(points))
+    unassigned = make_index(points, rotation, k, ZERO, np.empty(0), 1.0, largest_norm(points))
     build(unassigned, np.arange(n))
     rim = make_rim(points, PARTNERS)
     radius = rim.radius + rim.margin

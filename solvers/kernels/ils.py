@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from kanopy.solvers.kernels.ils_costs import (
     FIRST,
     MARK,
+    NONE,
     PRICE,
     RANK,
     SIZE,
@@ -54,10 +55,10 @@ iterations kept, and the state of the random numbers."""
 class State(NamedTuple):
     """A partition under change, and the journal by which changes are taken back."""
 
-    neighbours: NDArray[np.int32]
+    neighbours: NDArray[np.int64]
     """For each unit some others, the nearest first."""
-    units: NDArray[np.int32]
-    lists: NDArray[np.int32]
+    units: NDArray[np.int64]
+    lists: NDArray[np.int64]
     clusters: NDArray[np.int64]
     values: NDArray[np.float64]
     saved: NDArray[np.int64]
@@ -127,7 +128,7 @@ def _remove(clusters, units, u):
     clusters[c, hole] = moved
     units[moved, PLACE] = hole
     clusters[c, SIZE] -= 1
-    units[u, LABEL] = -1
+    units[u, LABEL] = NONE
 
 
 @njit(cache=True)
@@ -211,7 +212,7 @@ def _empty(state, c):
     _save(state, c)
     for q in range(FIRST, FIRST + clusters[c, SIZE]):
         u = clusters[c, q]
-        state.units[u, LABEL] = -1
+        state.units[u, LABEL] = NONE
         state.lists[HOMELESS, counters[UNHOUSED]] = u
         counters[UNHOUSED] += 1
     clusters[c, SIZE] = 0
@@ -231,7 +232,7 @@ def _rehouse(table, state):
         u = homeless[pick]
         homeless[pick] = homeless[i]
         least = np.inf
-        home = -1
+        home = NONE
         for q in range(state.neighbours.shape[1]):
             c = units[state.neighbours[u, q], LABEL]
             if c >= 0 and c != home and clusters[c, SIZE] < 2 * counters[K] - 1:
@@ -375,8 +376,7 @@ def descend(table, state, least_gain, limit):
         may_leave = clusters[a, SIZE] > k
         # Gains within rounding errors of the prices could go round in circles for ever.
         best = -least_gain - 1e-12 * values[a, PRICE]
-        target = -1
-        partner = np.int64(-1)
+        target = partner = NONE
         for q in range(degree):
             b = units[neighbours[u, q], LABEL]
             if clusters[b, MARK] == probed:
@@ -392,7 +392,7 @@ def descend(table, state, least_gain, limit):
             if may_leave and clusters[b, SIZE] < 2 * k - 1 and joined - left + noise < best:
                 best = joined - left
                 target = b
-                partner = np.int64(-1)
+                partner = NONE
         if target >= 0:
             if partner >= 0:
                 _exchange(table, state, u, partner)
@@ -476,9 +476,9 @@ def new_state(table: Table, k: int, neighbours: NDArray[np.int32], seed: int) ->
     drawn = np.random.SeedSequence(seed).generate_state(1, np.uint64)
     counters[RANDOM] = drawn.view(np.int64)[0] | 1
     return State(
-        neighbours=neighbours,
-        units=np.zeros((n, 3), dtype=np.int32),
-        lists=np.zeros((3, n), dtype=np.int32),
+        neighbours=neighbours.astype(np.int64),
+        units=np.zeros((n, 3), dtype=np.int64),
+        lists=np.zeros((3, n), dtype=np.int64),
         clusters=np.zeros((count, width), dtype=np.int64),
         values=np.zeros((count, columns)),
         saved=np.zeros((count, width), dtype=np.int64),

@@ -23,6 +23,9 @@ that saved it, last probe that looked at it; the members follow from column FIRS
 PRICE = -1
 """Column of ``values``: the cost of a cluster. The columns before it hold the centroid, if any."""
 
+NONE = np.int64(-1)
+"""No unit, no cluster. A plain -1 has a type of its own, for which functions compile once more."""
+
 
 class SquaredErrors(NamedTuple):
     r"""``sse``: Σ_{i∈C} \|x_i − mean\|².
@@ -253,7 +256,7 @@ def _refresh_range(table, clusters, values, c):
     values[c, PRICE] = 0.0
     if size > 0:
         values[c, PRICE] = size * _loss(
-            table.points, table.codes, table.weights, clusters, c, size, -1, -1
+            table.points, table.codes, table.weights, clusters, c, size, NONE, NONE
         )
 
 
@@ -261,20 +264,20 @@ def _leave_range(table, clusters, values, u, a):
     size = clusters[a, SIZE]
     if size == 1:
         return 0.0
-    rest = _loss(table.points, table.codes, table.weights, clusters, a, size, u, -1)
+    rest = _loss(table.points, table.codes, table.weights, clusters, a, size, u, NONE)
     return values[a, PRICE] - (size - 1.0) * rest
 
 
 def _join_range(table, clusters, values, u, b):
     size = clusters[b, SIZE]
-    loss = _loss(table.points, table.codes, table.weights, clusters, b, size, -1, u)
+    loss = _loss(table.points, table.codes, table.weights, clusters, b, size, NONE, u)
     return (size + 1.0) * loss - values[b, PRICE]
 
 
 def _probe_range(table, clusters, values, u, a, left, b):
     points, codes, weights = table.points, table.codes, table.weights
     size_a, size_b = clusters[a, SIZE], clusters[b, SIZE]
-    joined = (size_b + 1.0) * _loss(points, codes, weights, clusters, b, size_b, -1, u)
+    joined = (size_b + 1.0) * _loss(points, codes, weights, clusters, b, size_b, NONE, u)
     best = np.inf
     partner = np.int64(-1)
     for q in range(FIRST, FIRST + size_b):

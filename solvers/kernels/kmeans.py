@@ -25,6 +25,7 @@ from kanopy.solvers.kernels.neighbours import (
     make_index,
     nearest,
 )
+from kanopy.solvers.kernels.record import ONE, ZERO
 
 _CENTERS, _POSITION, _ROUND = 0, 1, 2
 
@@ -56,7 +57,7 @@ def make_means(points: NDArray[np.float64], rotation: NDArray[np.float64], clust
     """No centre yet."""
     n, d = points.shape
     reach = largest_norm(points)
-    rows = make_index(points, rotation, 1, 0, np.empty(0), 1.0, reach)
+    rows = make_index(points, rotation, ONE, ZERO, np.empty(0), 1.0, reach)
     build(rows, np.arange(n))
     centers = np.empty((clusters, d))
     nodes = len(rows.low)
@@ -69,8 +70,8 @@ def make_means(points: NDArray[np.float64], rotation: NDArray[np.float64], clust
         rows,
         np.full(nodes, np.inf),
         np.full(nodes, np.inf),
-        make_index(centers, rotation, 1, 0, np.empty(0), 1.0, reach),
-        make_index(centers, rotation, 1, 0, np.empty(0), 1.0, reach),
+        make_index(centers, rotation, ONE, ZERO, np.empty(0), 1.0, reach),
+        make_index(centers, rotation, ONE, ZERO, np.empty(0), 1.0, reach),
         np.ones(clusters, np.bool_),
         np.full(1, np.inf),
     )
@@ -177,9 +178,9 @@ def _reassign(state: Means, row: int) -> None:
     owner = state.owner[row]
     own = squared_distance(vector, state.centers[owner])
     if state.moved[owner]:
-        nearest(state.places, vector, 1, own)
+        nearest(state.places, vector, ONE, own, NONE)
         state.owner[row] = state.places.found[0]
-    elif nearest(state.movers, vector, 1, own) > 0:
+    elif nearest(state.movers, vector, ONE, own, NONE) > 0:
         found = state.movers.found[0]
         if state.movers.distances[0] < own or found < owner:
             state.owner[row] = found

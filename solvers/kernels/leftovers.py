@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kanopy.instances.errors import unknown
 from kanopy.solvers.kernels.distance import squared_distance
 
-CENTROID, ELEMENT, COST = 0, 1, 2
+CENTROID, ELEMENT, COST = np.int64(0), np.int64(1), np.int64(2)
 _RULES = {"centroid": CENTROID, "element": ELEMENT, "cost": COST}
 
 

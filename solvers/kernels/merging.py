@@ -17,6 +17,7 @@ from kanopy.solvers.kernels.neighbours import (
     put,
     remove,
 )
+from kanopy.solvers.kernels.record import ONE, ZERO
 
 _POSITION, _SMALL = 0, 1
 
@@ -50,7 +51,7 @@ def make_mergers(
     for cluster in range(clusters):
         if sizes[cluster] > 0:
             centers[cluster] = sums[cluster] / sizes[cluster]
-    nearby = make_index(centers, rotation, 1, 0, np.empty(0), 1.0, largest_norm(points))
+    nearby = make_index(centers, rotation, ONE, ZERO, np.empty(0), 1.0, largest_norm(points))
     build(nearby, np.flatnonzero(sizes > 0))
     return Mergers(sizes, sums, centers, nearby, np.arange(clusters), np.zeros(2, np.int64))
 
@@ -70,7 +71,7 @@ def merge(state: Mergers, k: int, steps: int) -> bool:
         state.counters[_POSITION] += 1
         if not 0 < state.sizes[cluster] < k:
             continue
-        if nearest(state.nearby, state.centers[cluster], 1, np.inf, cluster) == 0:
+        if nearest(state.nearby, state.centers[cluster], ONE, np.inf, cluster) == 0:
             continue
         other = state.nearby.found[0]
         state.sizes[cluster] += state.sizes[other]

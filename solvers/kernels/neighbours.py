@@ -13,18 +13,17 @@ are those of a plain scan, and the lowest number wins ties.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import squared_distance, squared_norm
+from kanopy.solvers.kernels.record import record
 
 WIDTH = 64
 """Vectors in a block."""
 
-NONE = -1
+NONE = np.int64(-1)
 """No vector."""
 
 ROUNDING = 64 * 2.0**-53
@@ -35,7 +34,8 @@ _LEVELS, _SPARE, _SIZE, _BUILT, _STIRRED = 0, 1, 2, 3, 4
 _BOUND = {"reassoc", "contract", "nsz", "arcp"}
 
 
-class Index(NamedTuple):
+@record
+class Index:
     """A set of numbered vectors; see :func:`make_index`."""
 
     source: NDArray[np.float64]

@@ -23,6 +23,7 @@ from kanopy.solvers.kernels.reclustering import (
     recenter,
     renumber,
 )
+from kanopy.solvers.kernels.record import ONE
 
 NESTED_ROUNDS = 10
 """Round limit of an ONA that splits a cluster (001, 6.5)."""
@@ -60,7 +61,7 @@ def visit(state: Clustering, row: int, k: int) -> bool:
         state.mean[t] /= size - 1
     own = squared_distance(vector, state.mean)
     limit = own - GAIN * own - state.noise
-    if limit <= 0.0 or nearest(state.nearby, vector, 1, limit, cluster) == 0:
+    if limit <= 0.0 or nearest(state.nearby, vector, ONE, limit, cluster) == 0:
         return False
     if state.nearby.distances[0] >= limit:
         return False

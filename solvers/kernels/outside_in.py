@@ -8,8 +8,6 @@ that joins a cluster instead of founding one (MDAV*).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -26,13 +24,15 @@ from kanopy.solvers.kernels.neighbours import (
     put,
     remove,
 )
+from kanopy.solvers.kernels.record import ONE, ZERO, record
 
 _POSITION, _CLUSTERS, _LEFT = 0, 1, 2
 # Bounds that spare a query are raised by this, so that rounding never decides in their place.
 _SAFE = 1.0 + 1e-9
 
 
-class Sweep(NamedTuple):
+@record
+class Sweep:
     """State between two portions of the loop; see :func:`make_sweep`."""
 
     points: NDArray[np.float64]
@@ -63,18 +63,18 @@ def make_sweep(
         outwards[row] = -squared_distance(points[row], mean)
     order = np.argsort(outwards, kind="mergesort")
     reach = largest_norm(points)
-    unassigned = make_index(points, rotation, k, 0, np.empty(0), 1.0, reach)
+    unassigned = make_index(points, rotation, k, ZERO, np.empty(0), 1.0, reach)
     build(unassigned, everything)
     most = n // k if extend else 0
     centers = np.empty((most, d))
     none = np.empty(0)
     if rule == ELEMENT and extend:
-        clusters = make_index(points, rotation, 1, 256 + n // 8, none, 1.0, reach)
+        clusters = make_index(points, rotation, ONE, 256 + n // 8, none, 1.0, reach)
     elif rule == COST:
         least = k / (k + 1.0)
-        clusters = make_index(centers, rotation, 1, 256 + most // 8, np.ones(most), least, reach)
+        clusters = make_index(centers, rotation, ONE, 256 + most // 8, np.ones(most), least, reach)
     else:
-        clusters = make_index(centers, rotation, 1, 256 + most // 8, none, 1.0, reach)
+        clusters = make_index(centers, rotation, ONE, 256 + most // 8, none, 1.0, reach)
     counters = np.zeros(3, np.int64)
     counters[_LEFT] = n
     return Sweep(
@@ -139,7 +139,7 @@ def sweep_variable(state: Sweep, k: int, gamma: float, steps: int) -> bool:
             near = np.inf
             inner = NONE
             for row in state.group[:size]:
-                if nearest(state.unassigned, state.points[row], 1, near) > 0:
+                if nearest(state.unassigned, state.points[row], ONE, near, NONE) > 0:
                     distance = state.unassigned.distances[0]
                     number = state.unassigned.found[0]
                     if distance < near or number < inner:
@@ -148,7 +148,7 @@ def sweep_variable(state: Sweep, k: int, gamma: float, steps: int) -> bool:
             if inner == NONE:
                 break
             # The last unassigned row has no other to stay with.
-            if nearest(state.unassigned, state.points[inner], 1, np.inf, inner) > 0 and not (
+            if nearest(state.unassigned, state.points[inner], ONE, np.inf, inner) > 0 and not (
                 near < gamma * state.unassigned.distances[0]
             ):
                 break
@@ -233,11 +233,11 @@ def _extends(state: Sweep, origin: int, k: int, gamma: float, second: bool, rule
     cost_new = _group_cost(state, state.group[:k]) / k
     largest = max(gamma * (k + 1), 2.0 if second else 0.0) * cost_new * _SAFE
     if rule == ELEMENT:
-        nearest(state.clusters, vector, 1, np.inf)
+        nearest(state.clusters, vector, ONE, np.inf, NONE)
         target = state.labels[state.clusters.found[0]]
     else:
         reach = largest if rule == COST else largest * (k + 1) / k
-        if nearest(state.clusters, vector, 1, reach) == 0:
+        if nearest(state.clusters, vector, ONE, reach, NONE) == 0:
             return NONE
         target = state.clusters.found[0]
     size = state.sizes[target]

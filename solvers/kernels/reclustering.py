@@ -6,8 +6,6 @@ numbers run out, the clusters are numbered anew in the same order.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -25,6 +23,7 @@ from kanopy.solvers.kernels.neighbours import (
     remove,
 )
 from kanopy.solvers.kernels.outside_in import make_sweep, sweep_star, sweep_variable
+from kanopy.solvers.kernels.record import NO, ONE, YES, record
 
 USED, PHASE, POSITION, ROUND, CHANGED, TARGETS = 0, 1, 2, 3, 4, 5
 # Gains below this share of the cost at stake are rounding, and so are squared distances below
@@ -34,7 +33,8 @@ _NOISE = 1e-26
 _SAFE = 1.0 + 1e-9
 
 
-class Clustering(NamedTuple):
+@record
+class Clustering:
     """A partition that changes; see :func:`make_clustering`."""
 
     points: NDArray[np.float64]
@@ -66,7 +66,7 @@ def make_clustering(
     for cluster in range(clusters):
         if sizes[cluster] >= 2 * k:
             rows = np.flatnonzero(numbers == cluster)
-            sweep = make_sweep(points[rows], np.empty((0, 0)), k, False, CENTROID)
+            sweep = make_sweep(points[rows], np.empty((0, 0)), k, NO, CENTROID)
             sweep_variable(sweep, k, 0.0, len(rows))
             parts = sweep.labels.max() + 1
             assign_leftovers(sweep.points, sweep.labels, parts, CENTROID)
@@ -83,7 +83,7 @@ def make_clustering(
         np.empty((most, 3 * k), np.int64),
         np.zeros(most, np.int64),
         centers,
-        make_index(centers, rotation, 1, 64 + most // 8, np.empty(0), 1.0, reach),
+        make_index(centers, rotation, ONE, 64 + most // 8, np.empty(0), 1.0, reach),
         np.zeros(6, np.int64),
         np.empty(3 * k, np.int64),
         np.empty(3 * k, np.int64),
@@ -170,7 +170,7 @@ def dissolve(state: Clustering, cluster: int) -> bool:
     cost = sum_of_squares(state.points, rows, state.centers[cluster])
     room = 2.0 * cost * _SAFE
     for i in range(size):
-        if nearest(state.nearby, state.points[rows[i]], 1, room, cluster) == 0:
+        if nearest(state.nearby, state.points[rows[i]], ONE, room, cluster) == 0:
             return False
         state.target[i] = state.nearby.found[0]
         room -= state.nearby.distances[0]
@@ -229,8 +229,8 @@ def split_star(state: Clustering, cluster: int, k: int) -> None:
     """Split a cluster of 2k … 3k−1 rows in two by MDAV*; the outer part keeps the number."""
     rows = np.sort(state.members[cluster, : state.sizes[cluster]])
     state.members[cluster, : state.sizes[cluster]] = rows
-    sweep = make_sweep(state.points[rows], np.empty((0, 0)), k, True, CENTROID)
-    sweep_star(sweep, k, 1.0, False, CENTROID, len(rows))
+    sweep = make_sweep(state.points[rows], np.empty((0, 0)), k, YES, CENTROID)
+    sweep_star(sweep, k, 1.0, NO, CENTROID, len(rows))
     assign_leftovers(sweep.points, sweep.labels, sweep.labels.max() + 1, CENTROID)
     apply_split(state, cluster, sweep.labels)
 
@@ -253,7 +253,7 @@ def reassign(state: Clustering, cluster: int, k: int) -> bool:
             vector = state.points[row]
             saved = squared_distance(vector, state.centers[cluster]) * size / (size - 1.0)
             reach = (saved - best) * (k + 1) / k * _SAFE
-            if reach < 0.0 or nearest(state.nearby, vector, 1, reach, cluster) == 0:
+            if reach < 0.0 or nearest(state.nearby, vector, ONE, reach, cluster) == 0:
                 continue
             target = state.nearby.found[0]
             others = state.sizes[target]
