@@ -38,7 +38,7 @@ from kanopy.solvers.branch_and_price.start import (
     unmerged,
     with_start,
 )
-from kanopy.solvers.branch_and_price.subset_row import separate
+from kanopy.solvers.branch_and_price.subset_row import cuts_of_rows, separate
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.run import Run
 
@@ -50,6 +50,10 @@ FEW_COLUMNS = 2500
 
 ROOT_NODES = 200
 """Nodes of that MIP at the root of a search that can branch."""
+
+STEP_NODES = 5000
+"""The same where costs come in steps, or where branching is out of reach: a MIP over types goes
+farther than branching over rows."""
 
 COLUMNS_PER_ROW = 10
 """Columns per row up to which a MIP is expected to be faster than branching."""
@@ -137,12 +141,13 @@ class Engine:
 
     def insist(self) -> None:
         """Where branching is out of reach: dive and finish again while that improves something."""
-        while not self.done():
+        nodes, failures = STEP_NODES, 0
+        while not self.done() and failures < 3:
             before = self.upper() - self.lower
             self.dives(4)
-            self.finish(self.options.most_columns)
-            if self.upper() - self.lower > 0.9 * before:
-                return
+            nodes *= 4
+            self.finish(self.options.most_columns, nodes)
+            failures = failures + 1 if self.upper() - self.lower > 0.9 * before else 0
 
     # The parts
 
@@ -172,18 +177,18 @@ class Engine:
     def tighten(self) -> None:
         """Rounds of cuts while they help, with dives and tries to finish in between."""
         self.slim()
-        stalled, first = 0, self.lower
+        stalled, first = 0, self.proof.value
         for round_number in range(self.options.most_cut_rounds if self.options.cuts else 0):
             if self.done() or not self.generated.converged:
                 return
             if round_number % 3 == 2:
                 self.dives(1)
-            before = self.lower
+            before = self.proof.value  # unlike the bound itself, this is not rounded up
             if not self.cut_round(self.links):
                 break
             # Judged by the gap, or by all rounds so far where the incumbent is still poor.
-            least = 0.02 * min(self.upper() - before, self.lower - first)
-            stalled = stalled + 1 if self.lower - before < least else 0
+            least = 0.02 * min(self.upper() - before, self.proof.value - first)
+            stalled = stalled + 1 if self.proof.value - before < least else 0
             if stalled == 3:
                 break
         if self.step == 0:  # with steps, the MIP that follows settles most at once
@@ -218,11 +223,12 @@ class Engine:
         self.generated = self.generate(restrictions, root)
         return True
 
-    def finish(self, most_columns: int) -> bool:
+    def finish(self, most_columns: int, most_nodes: int = STEP_NODES) -> bool:
         """Enumerate and solve the MIP; True if that settles the problem."""
         if self.done() or not self.options.enumeration:
             return self.done()
-        self.prove(Bound(self.finish_node(self.proof, self.links, most_columns, ROOT_NODES)))
+        nodes = ROOT_NODES if self.branches and self.step == 0 else most_nodes
+        self.prove(Bound(self.finish_node(self.proof, self.links, most_columns, nodes)))
         return self.done()
 
     def finish_node(
@@ -269,7 +275,7 @@ class Engine:
             costs,
             self.copies,
             self.problem.k,
-            self.clock,
+            self.clock.within(max(10.0, 0.4 * self.clock.remaining())),
             bound.cuts if self.step > 0 else None,  # HiGHS' own cuts do better without
             self.step,
             None if far else start,
@@ -298,11 +304,13 @@ class Engine:
             return True
         if self.problem.n > self.options.most_rows:
             return False
+        cuts = cuts_of_rows(self.master.cuts, self.types)
         self.problem = replace(self.problem, data=unmerged(self.problem.data))
         self.types = self.problem.data.types
         self.links = link_types(self.problem.links, self.types)
         self.proof = Bound()
         self.build()
+        self.master.add_cuts(cuts)
         self.generated = self.generate(self.links)
         return True
 

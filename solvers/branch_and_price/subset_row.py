@@ -71,6 +71,28 @@ def separate(
     )
 
 
+def cuts_of_rows(cuts: Cuts, types: Ints, most: int = 12) -> Cuts:
+    """The cuts on types as cuts on their rows: the same inequality, so each stays valid.
+
+    Those on more than ``most`` rows are left out, since they slow pricing down.
+
+    >>> cuts = Cuts(np.array([0, 2]), np.array([0, 2]), np.array([2]))
+    >>> cuts = cuts_of_rows(cuts, np.array([2, 0, 1, 2]))
+    >>> cuts.members.tolist(), cuts.divisors.tolist()
+    ([0, 1, 3], [2])
+    """
+    sets = [
+        np.flatnonzero(np.isin(types, cuts.members[cuts.starts[c] : cuts.starts[c + 1]]))
+        for c in range(len(cuts))
+    ]
+    kept = [c for c, rows in enumerate(sets) if len(rows) <= most]
+    return Cuts(
+        np.cumsum([0, *(len(sets[c]) for c in kept)]).astype(np.int64),
+        np.concatenate([*(sets[c] for c in kept), np.empty(0)]).astype(np.int64),
+        cuts.divisors[kept],
+    )
+
+
 def _by_type(rows: Ints, number: int) -> tuple[Ints, Ints, Ints]:
     """The columns that hold each type, and how often."""
     column = np.repeat(np.arange(len(rows)), rows.shape[1])
