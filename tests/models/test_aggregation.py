@@ -45,7 +45,7 @@ def cost_function(data, labels, control):
     return cost
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(15))
 def test_envelope_optimum_is_the_best_choice(seed, solve_model):
     data, k, labels, control = instance(seed)
     model = build("aggregation", data, k, labels=labels, control=control)

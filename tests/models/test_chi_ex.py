@@ -38,7 +38,7 @@ def cost_function(data, control, weight):
     return lambda counts: frequency_cost(tables, counts, data.counts, "chi2", deviation_weight=w)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(15))
 def test_envelope_optimum_is_the_best_count_vector(seed, solve_model, count_vectors):
     data, k, control, weight, total = instance(seed)
     model = build("chi-ex", data, k, control=control, deviation_weight=weight, total=total)

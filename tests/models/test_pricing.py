@@ -27,7 +27,7 @@ def clusters(rows, k):
     return [c for size in sizes for c in combinations(rows, size)]
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(8))
 def test_node_edge_finds_the_least_reduced_cost(seed, solve_model, check_point):
     data, k, duals, _ = instance(seed, "hamming")
     model = build("pricing-node-edge", data, k, duals=duals)
@@ -46,7 +46,7 @@ def test_node_edge_finds_the_least_reduced_cost(seed, solve_model, check_point):
     assert k <= len(found) < 2 * k
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(8))
 def test_auxiliary_finds_the_best_next_cluster(seed, solve_model, check_point):
     data, k, duals, rng = instance(seed, "hamming")
     gamma, lam = float(rng.uniform(0, 1)), float(rng.uniform(0.1, 4))
@@ -70,7 +70,7 @@ def test_auxiliary_finds_the_best_next_cluster(seed, solve_model, check_point):
 
 
 @pytest.mark.parametrize("triangles", [False, True])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_edge_finds_the_least_reduced_cost_of_each_size(seed, triangles, solve_model, check_point):
     data, k, duals, _ = instance(seed, "sse")
 
