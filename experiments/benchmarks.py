@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from kanopy.experiments.bench_frequency import short
 from kanopy.instances.datasets import load
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.files import read_table
@@ -29,6 +31,8 @@ from kanopy.instances.microdata import Microdata
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.registry import find_method
 from kanopy.solvers.run import Run
+from kanopy.solvers.stop import MaxRuntime
+from kanopy.solving import solve
 
 Measured = tuple[float, str]
 """Seconds (or whatever unit the limit has) and a remark."""
@@ -136,6 +140,36 @@ def mona_growth() -> Measured:
     return float(np.log10(large / small)), f"{small:.2f} s → {large:.2f} s"
 
 
+def searched(name: str, k: int, seconds: float) -> Measured:
+    """Information loss of ``ils`` after some seconds."""
+    data = load(name)
+    solve(data, k, "ils", stop=MaxRuntime(0.1))
+    solution = solve(data, k, "ils", stop=MaxRuntime(seconds))
+    total = solution.problem.partition_cost(np.zeros(data.n, dtype=np.int64))
+    return 100 * solution.objective / total, f"in {solution.runtime:.1f} s"
+
+
+def proven(data: Callable[[], Microdata], k: int, cost: str, seconds: float) -> Measured:
+    """Seconds that ``branch-and-price`` needs for a proof."""
+    instance = data()
+    small = instance.restrict(np.arange(min(instance.n, 12 * k)))
+    solve(small, k, "branch-and-price", cost=cost, stop=MaxRuntime(60))
+    solution = solve(instance, k, "branch-and-price", cost=cost, stop=MaxRuntime(seconds))
+    gap = 100 * (solution.gap or 0.0)
+    return solution.runtime, f"{solution.status}, {solution.objective:.9g}, gap {gap:.4f} %"
+
+
+ILS_10 = {
+    "census": {2: (2.804, 3.06), 3: (4.729, 5.22), 4: (6.112, 6.72)}
+    | {5: (7.398, 7.91), 7: (9.303, 9.84), 10: (11.600, 12.31)},
+    "tarragona": {2: (8.828, 9.05), 3: (14.498, 15.10), 4: (17.137, 17.76)}
+    | {5: (20.173, 20.49), 7: (25.698, 26.12), 10: (30.179, 30.51)},
+    "eia": {2: (0.185, 0.19), 3: (0.365, 0.37), 4: (0.484, 0.52)}
+    | {5: (0.736, 0.78), 7: (1.517, 1.58), 10: (1.949, 1.98)},
+}
+"""By data and k, information loss in percent: what ``ils`` is to reach in 10 s, and ONA*γ's."""
+
+
 BENCHMARKS = (
     Benchmark("read and merge 1,000,000 × 10 nominal", merge_million, 10, memory=2048),
     Benchmark("Adult 30162 × 8, tables up to dimension 3", adult_tables, 2),
@@ -166,6 +200,38 @@ BENCHMARKS = (
         long=True,
     ),
     Benchmark("mdav is so many times as fast as k-means", mdav_against_kmeans, -5, unit="times"),
+    *(
+        Benchmark(
+            f"ils {name}, k = {k}, 10 s",
+            partial(searched, name, k, 10.0),
+            limit + 0.0005,
+            published=f"{published:g} %",
+            unit="%",
+            long=k not in (3, 10),
+        )
+        for name, by_k in ILS_10.items()
+        for k, (limit, published) in by_k.items()
+    ),
+    *(Benchmark(name, run, limit, 1e9, paper) for name, run, limit, paper in short()),
+    Benchmark(
+        "branch-and-price Census, k = 3",
+        partial(proven, partial(load, "census"), 3, "sse", 120.0),
+        60,
+        1e9,
+        "best loss 5.22 %, no bound",
+    ),
+    Benchmark(
+        "branch-and-price Adult 30162 × 5, k = 3",
+        partial(proven, partial(load, "adult", columns=5), 3, "hamming", 120.0),
+        30,
+    ),
+    Benchmark(
+        "branch-and-price Census-Income 200 × 8, k = 3",
+        partial(proven, partial(load, "census-income", rows=200, seed=1), 3, "range", 120.0),
+        90,
+        1e9,
+        "not solved",
+    ),
 )
 
 
