@@ -37,7 +37,7 @@ from kanopy.solvers.backends.cpsat import close_idle
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.registry import find_method
 from kanopy.solvers.run import Run
-from kanopy.solvers.stop import MaxIterations, MaxRuntime, relative_gap
+from kanopy.solvers.stop import MaxIterations, MaxRuntime, StoppingRule, relative_gap
 from kanopy.solving import solve
 
 K = 3
@@ -51,6 +51,10 @@ SCENARIOS: dict[str, Callable[[int], Microdata]] = {
     "200m5_100percent": lambda seed: generate("synthetic", n=200, p=1.0, k=K, seed=seed),
 }
 """The instance of each seed 1 … 10."""
+
+
+Short = tuple[str, Callable[[], tuple[float, str]], float, str]
+"""Name, measurement (seconds and a remark), limit and the thesis' figure."""
 
 
 @dataclass(frozen=True)
@@ -215,11 +219,12 @@ def measure(case: Case, seed: int, seconds: float) -> Measured:
 
 def clustering(data: Microdata, quality: str, seed: int) -> NDArray[np.int64]:
     """Labels of a partition: good (optimal if a minute suffices), poor or random."""
-    method, stop = {
+    known: dict[str, tuple[str, StoppingRule | None]] = {
         "good": ("branch-and-price", MaxRuntime(60)),
         "poor": ("ils", MaxIterations(0)),
         "random": ("random", None),
-    }[quality]
+    }
+    method, stop = known[quality]
     labels = solve(data, K, method, cost="hamming", seed=seed, stop=stop).labels
     assert labels is not None
     return labels
@@ -260,13 +265,13 @@ def rows(
         yield Row(case, tuple(measured))
 
 
-def short() -> list[tuple[str, Callable[[], tuple[float, str]], float, str]]:
+def short() -> list[Short]:
     """For ``make bench``: name, measurement (seconds and a remark), limit and the thesis' figure.
 
     Two instances of each case that takes seconds; the figure is the mean where the promise is a
     mean, else the longest.
     """
-    found = []
+    found: list[Short] = []
     for case in cases():
         limit = min(case.mean, case.longest)
         if np.isfinite(limit):
