@@ -51,6 +51,12 @@ FEW_COLUMNS = 2500
 ROOT_NODES = 200
 """Nodes of that MIP at the root of a search that can branch."""
 
+SAMPLE_NODES = 50
+"""Nodes of a MIP that only looks for a better partition."""
+
+WIDE = 1e-3
+"""Relative gap above which that MIP is run."""
+
 STEP_NODES = 5000
 """The same where costs come in steps, or where branching is out of reach: a MIP over types goes
 farther than branching over rows."""
@@ -129,6 +135,7 @@ class Engine:
         self.build()
         self.relax()
         self.tighten()
+        self.sample()
         self.finish(self.options.most_columns)
         if self.options.branching and not self.done():
             from kanopy.solvers.branch_and_price.branching import Tree
@@ -222,6 +229,17 @@ class Engine:
         self.master.add_cuts(cuts)
         self.generated = self.generate(restrictions, root)
         return True
+
+    def sample(self) -> None:
+        """A better partition among the clusters of least reduced cost, where the gap is wide."""
+        wide = self.upper() - self.lower > WIDE * self.upper()
+        if self.done() or not wide or not self.options.enumeration or self.step > 0:
+            return
+        listed = list_clusters(
+            self.pricer, self.proof, self.target(), self.clock, FEW_COLUMNS, self.links
+        )
+        if listed is not None:
+            self.choose_from(listed, self.proof, self.links, SAMPLE_NODES)
 
     def finish(self, most_columns: int, most_nodes: int = STEP_NODES) -> bool:
         """Enumerate and solve the MIP; True if that settles the problem."""
