@@ -88,10 +88,12 @@ def solve(
     parsed = chosen.parse(options or {})
     if chosen.prepare is not None:
         problem = chosen.prepare(problem, parsed)
+    if initial is not None and chosen.shape == "frequency":
+        raise KanopyError(f"method {method!r} decides on counts: it takes no initial partition")
     start = None if initial is None else _initial_labels(initial, problem)
     table = ProgressTable(problem, chosen) if display else None
     run = Run(problem, stop, seed, start, method, table.show if table else None)
-    if start is not None:
+    if start is not None and chosen.shape == "partition":
         run.found_labels(start)
     interrupted = False
     bound: float | None = None

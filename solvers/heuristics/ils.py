@@ -4,7 +4,8 @@ From a start (ONA* for ``sse``, identical rows together for the others, or the c
 moved and swapped between neighbouring clusters while that helps. Then clusters are created,
 dissolved, mixed and divided anew around random rows; each change is followed by the same descent
 and kept if it is better, or worse by no more than the temperature allows. The temperature falls in
-cycles, each twice as long as the one before, that begin at the best partition so far.
+cycles, each twice as long as the one before, that begin at the best partition so far. Under a time
+limit the last cycle is as long as there is time: one slow cooling beats several quick ones.
 
 Rows are neighbours if they are near each other in the terms of the cost; identical rows count as
 two neighbours at most, so that a row also sees others than its copies.
@@ -41,6 +42,12 @@ from kanopy.solvers.run import Run
 BURST = 1_000_000
 """Priced changes between two looks at the stopping rule, about a tenth of a second."""
 
+QUENCH = 0.1
+"""Length of the end of a cycle, at temperature 0, as a share of the cooling."""
+
+LONG = 200
+"""With less time left than for so many cycles like the last, one slow cycle takes all of it."""
+
 ONA_ROWS = 20_000
 """Rows up to which ONA* is quick enough to begin with."""
 
@@ -65,10 +72,10 @@ class ILSOptions:
     """
 
     neighbours: int = 10
-    hot: float = 0.3
-    cold: float = 0.03
-    first_cycle: int = 10
-    cycles: int = 2
+    hot: float = 0.1
+    cold: float = 0.02
+    first_cycle: int = 1
+    cycles: int = 5
 
     def __post_init__(self) -> None:
         if self.neighbours < 1 or self.first_cycle < 1 or self.cycles < 1:
@@ -108,8 +115,8 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
         return
     length, failures = options.first_cycle * problem.n, 0
     while failures < options.cycles:
-        before = run.progress.objective
-        for hot, cold, share in ((options.hot, options.cold, 1.0), (0.0, 0.0, 0.1)):
+        before, began = run.progress.objective, run.elapsed()
+        for hot, cold, share in ((options.hot, options.cold, 1.0), (0.0, 0.0, QUENCH)):
             first = int(state.counters[ITERATION])
             last = first + max(1, int(share * length))
             while state.counters[ITERATION] < last:
@@ -125,7 +132,17 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
         load(table, state, split_large(problem.data, run.best.labels, problem.k))
         if not _descend(table, state, run):
             return
-        length *= 2
+        length = next_length(length, run.elapsed() - began, run.remaining())
+
+
+def next_length(length: int, seconds: float, remaining: float) -> int:
+    """Twice the cycle that took so many seconds, or what fills the time where that is not long.
+
+    >>> next_length(1000, 0.01, 60.0), next_length(1000, 0.1, 10.0), next_length(1000, 1.0, 1.0)
+    (2000, 95000, 950)
+    """
+    fitting = 0.95 * remaining / max(seconds, 1e-3)
+    return max(1, int(length * (fitting if fitting < LONG else 2)))
 
 
 def _descend(table: Table, state: State, run: Run) -> bool:

@@ -105,3 +105,24 @@ def test_thesis_scenario_is_solved_in_seconds(iterations):
     problem = Problem(data, 3, "chi2", data.tables(3))
     outcome = aggregate(problem, labels, Run(problem, kn.MaxRuntime(60)))
     assert problem.objective(outcome) <= outcome.bound + 1e-6 * problem.objective(outcome)
+
+
+def test_the_front_door_takes_the_clusters():
+    rng = np.random.default_rng(3)
+    problem, labels = tiny(rng)
+    solution = kn.solve(
+        problem.data,
+        problem.k,
+        "aggregation-exact",
+        initial=labels,
+        control=len(problem.data.nominal),
+    )
+    given = replace(problem, control=problem.data.tables(len(problem.data.nominal)))
+    assert solution.status == "optimal"
+    assert solution.objective == pytest.approx(optimum(given, labels))
+    kn.verify(problem.data, solution)
+
+
+def test_methods_that_decide_on_counts_take_no_partition():
+    with pytest.raises(kn.KanopyError, match="no initial partition"):
+        kn.solve(kn.example("survey"), 2, "chi-ex", initial=[0, 0, 1, 1, 1])
