@@ -24,6 +24,7 @@ from kanopy.solvers.branch_and_price.components import components
 from kanopy.solvers.branch_and_price.engine import Engine
 from kanopy.solvers.branch_and_price.master import Relaxation
 from kanopy.solvers.branch_and_price.pricing import Restrictions
+from kanopy.solvers.branch_and_price.saved_tree import SavedTree
 
 CANDIDATES = 8
 """Pairs that strong branching looks at."""
@@ -34,11 +35,14 @@ ITERATIONS = 200
 DIVE_EVERY = 16
 """Nodes between two dives; there are more of them at the beginning."""
 
-NODE_COLUMNS = 1500
+NODE_COLUMNS = 4000
 """Columns up to which a node is left to a MIP: beyond, branching once more is faster."""
 
 NODE_NODES = 100
 """Nodes of that MIP."""
+
+SAVE_EVERY = 200
+"""Nodes added between two writings of the tree to its file."""
 
 COUNT_FRACTION = 0.01
 """Distance of Σx from the next whole number above which it is a candidate for branching."""
@@ -58,12 +62,16 @@ class Node:
 class Tree:
     """Best-bound search over the nodes of one engine."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, saved: SavedTree | None = None) -> None:
         self.engine = engine
-        self.serial = 0
-        self.heap = [Node(engine.lower, 0, engine.links)]
-        self.leaves = math.inf  # least bound of nodes closed short of the target by rounding
+        nodes = [(engine.lower, engine.links)] if saved is None else saved.nodes
+        self.heap = [Node(bound, i, decisions) for i, (bound, decisions) in enumerate(nodes)]
+        heapq.heapify(self.heap)
+        self.serial = len(nodes)
+        # least bound of nodes closed short of the target by rounding
+        self.leaves = math.inf if saved is None else saved.leaves
         self.failed_gap = math.inf
+        self.saved_at = self.serial
 
     def search(self) -> None:
         """Process nodes until the gap is closed or the run stops."""
@@ -72,14 +80,30 @@ class Tree:
             node = heapq.heappop(self.heap)
             if node.bound >= engine.target():
                 break
-            finished = self.process(node)
+            try:
+                finished = self.process(node)
+            except BaseException:  # Ctrl-C: the node is still open
+                heapq.heappush(self.heap, node)
+                self.save()
+                raise
             if not finished:
                 heapq.heappush(self.heap, node)
                 break
             self.report()
+            if self.serial - self.saved_at > SAVE_EVERY:
+                self.save()
         if not engine.clock.over() or not self.heap:
             self.report()
+        self.save()
         self.forbid(engine.links)
+
+    def save(self) -> None:
+        """Keep the tree in the file of the options."""
+        engine = self.engine
+        self.saved_at = self.serial
+        if engine.options.tree:
+            nodes = [(node.bound, node.restrictions) for node in sorted(self.heap)]
+            engine.save(SavedTree(*engine.state(), nodes, self.leaves, branched=True))
 
     def report(self) -> None:
         """Pass the bound of all that is open on."""

@@ -39,6 +39,9 @@ SAFETY = 1e-9
 EARLY_BOUND = 6
 """Every so many rounds, complete pricing is tried before the truncated one has run dry."""
 
+EARLY_NODES = 5_000_000
+"""Nodes of such a try, spread evenly over the roots."""
+
 
 @dataclass
 class Clock:
@@ -116,6 +119,8 @@ class ColumnGeneration:
         self.pricer = pricer
         self.quick = quick
         self.rounds = 0
+        self.cuts = False
+        """Whether dives may add cuts."""
         self.closed: NDArray[np.bool_] | None = None
         """Types that no new column may hold, while a dive has used them up; no bound then."""
 
@@ -157,10 +162,18 @@ class ColumnGeneration:
             added = self._add(priced)
             if not priced.complete:
                 early = added > 0.01 * master.types
-                if early and (rounds % EARLY_BOUND or self.closed is not None):
+                if self.closed is not None:  # a dive proves nothing: truncated pricing will do
+                    if added > 0:
+                        continue
+                    return Generated(relaxation, best, False, rounds)
+                if early and rounds % EARLY_BOUND:
                     continue
-                limit = clock.within(2.0) if early else clock
-                search = Search(threshold=-tolerance, per_root=3, deadline=limit.deadline)
+                search = Search(
+                    threshold=-tolerance,
+                    per_root=3,
+                    most_nodes=1 + EARLY_NODES // master.types if early else 0,
+                    deadline=clock.deadline,
+                )
                 priced = pricer.price(duals, master.cuts, limits, search)
                 added += self._add(priced)
                 if early and not priced.complete:

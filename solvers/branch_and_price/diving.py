@@ -16,11 +16,15 @@ from kanopy.solvers.branch_and_price.enumeration import choose, list_clusters
 from kanopy.solvers.branch_and_price.master import Relaxation
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.start import padded
+from kanopy.solvers.branch_and_price.subset_row import separate
 
 SURE = 0.98
 LIKELY = 0.6
 LAST_ROWS = 150
 """This many rows over k are left to a MIP; larger clusters make it harder."""
+
+DIVE_CUTS = 50
+"""Cuts added at each step of a dive."""
 
 LAST_COLUMNS = 300
 LAST_NODES = 1
@@ -40,7 +44,7 @@ def dive(
     fixed = np.zeros(len(master))
     limits = restrictions or Restrictions()
     rows = int(master.multiplicities.sum())
-    counted = master.counted
+    counted, cuts = master.counted, len(master.cuts)
     try:
         master.bound_count(*limits.range_of_clusters(rows, master.k))
         while not clock.over():
@@ -58,6 +62,9 @@ def dive(
             relaxation = generated.relaxation
             if relaxation is None or len(relaxation.x) < 1:
                 return None
+            relaxation = _cut(generation, relaxation, limits, clock)
+            fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
+            before = np.append(before, np.full(len(master) - len(before), np.inf))
             if left.sum() * master.k <= LAST_ROWS:
                 finished = _finish(generation, relaxation, fixed, left, before, limits, clock)
                 if finished is not None:
@@ -74,6 +81,23 @@ def dive(
         upper = np.append(before, np.full(len(master) - len(before), np.inf))
         master.bound_columns(np.zeros(len(master)), upper)
         master.bound_count(*counted)
+        master.drop_cuts(np.arange(len(master.cuts)) >= cuts)
+
+
+def _cut(
+    generation: ColumnGeneration, relaxation: Relaxation, limits: Restrictions, clock: Clock
+) -> Relaxation:
+    """One round of cuts, which are dropped when the dive ends."""
+    master = generation.master
+    if not generation.cuts:
+        return relaxation
+    x = np.zeros(len(master))
+    x[: len(relaxation.x)] = relaxation.x
+    cuts = separate(master.clusters, x, master.multiplicities, DIVE_CUTS)
+    if len(cuts) == 0:
+        return relaxation
+    master.add_cuts(cuts)
+    return generation.run(clock, limits, most_rounds=10).relaxation or relaxation
 
 
 def _used(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.branch_and_price.column_generation import (
     Bound,
@@ -26,7 +27,8 @@ from kanopy.solvers.branch_and_price.diving import dive
 from kanopy.solvers.branch_and_price.enumeration import Listed, choose, list_clusters
 from kanopy.solvers.branch_and_price.master import Master, sorted_rows
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
-from kanopy.solvers.branch_and_price.pricing import Pricer, Restrictions, Search
+from kanopy.solvers.branch_and_price.pricing import Cuts, Pricer, Restrictions, Search
+from kanopy.solvers.branch_and_price.saved_tree import SavedTree, key_of, load_tree, save_tree
 from kanopy.solvers.branch_and_price.start import (
     clusters_of,
     first_columns,
@@ -61,6 +63,9 @@ STEP_NODES = 5000
 """The same where costs come in steps, or where branching is out of reach: a MIP over types goes
 farther than branching over rows."""
 
+FEW_PER_ROW = 3
+"""Columns per row of such a first stage where branching is at hand."""
+
 COLUMNS_PER_ROW = 10
 """Columns per row up to which a MIP is expected to be faster than branching."""
 
@@ -88,6 +93,9 @@ class Options:
         Columns up to which a MIP over all that fit the gap is tried.
     most_rows
         Rows up to which identical ones are told apart for branching.
+    tree
+        File that keeps the search tree when the run ends, and every so many nodes; if it exists,
+        the search goes on from there. Not for tables with strata, each of which is a problem.
     """
 
     cuts: bool = True
@@ -96,7 +104,8 @@ class Options:
     branching: bool = True
     most_cut_rounds: int = 40
     most_columns: int = 60_000
-    most_rows: int = 3000
+    most_rows: int = 5000
+    tree: str = ""
 
 
 class Engine:
@@ -114,6 +123,7 @@ class Engine:
     ) -> None:
         # ``lower`` is the best proven bound; ``proof`` the best one that carries its own duals,
         # the only kind that enumeration may start from.
+        self.key = key_of(problem) if options.tree else ""
         if problem.links:  # the rows of pairs must not be merged with others
             problem = replace(problem, data=told_apart(problem.data, problem.links.rows))
         self.problem = problem
@@ -127,24 +137,60 @@ class Engine:
         self.largest = problem.links.largest_cluster(problem.n, problem.k)
         self.clock = Clock(time.perf_counter() + run.remaining(), run.stopping)
         self.lower = floor
-        self.branches = options.branching and problem.n <= options.most_rows
+        single = bool(self.problem.data.counts.max() == 1)
+        self.branches = options.branching and (single or problem.n <= options.most_rows)
         self.proof = Bound()
+        self.told_apart = False
 
     def solve(self) -> None:
         """Close the gap, or come as far as the stopping rule allows."""
-        self.build()
+        saved = load_tree(self.options.tree, self.key) if self.options.tree else None
+        if saved is None:
+            self.build()
+        else:
+            self.resume(saved)
+        if saved is not None and (saved.branched or self.done()):
+            self.branch(saved)
+            return
         self.relax()
         self.tighten()
         self.sample()
         self.finish(self.options.most_columns)
         if self.options.branching and not self.done():
-            from kanopy.solvers.branch_and_price.branching import Tree
-
             if self.tell_rows_apart():
-                if not self.done():
-                    Tree(self).search()
-            else:
-                self.insist()
+                self.branch()
+                return
+            self.insist()
+        if self.options.tree:
+            self.save(SavedTree(*self.state(), nodes=[(self.lower, self.links)]))
+
+    def branch(self, saved: SavedTree | None = None) -> None:
+        """Search the tree, from where a saved one stopped."""
+        from kanopy.solvers.branch_and_price.branching import Tree
+
+        Tree(self, saved).search()
+
+    def resume(self, saved: SavedTree) -> None:
+        """The master of a saved search."""
+        if len(saved.labels) != self.problem.n or np.bincount(saved.labels).min() < self.problem.k:
+            raise KanopyError(f"the partition in {self.options.tree!r} is damaged; delete the file")
+        self.run.found_labels(saved.labels)
+        if saved.told_apart:
+            self.see_rows()
+        self.build()
+        self.master.add(saved.clusters, self.costs(saved.clusters))
+        self.master.add_cuts(saved.cuts)
+        self.prove(Bound(min(saved.bound, self.target())))
+
+    def state(self) -> tuple[NDArray[np.int64], bool, NDArray[np.int32], Cuts]:
+        """What a saved tree holds besides its nodes."""
+        assert self.run.best is not None
+        assert self.run.best.labels is not None
+        return self.run.best.labels, self.told_apart, self.master.clusters, self.master.cuts
+
+    def save(self, tree: SavedTree) -> None:
+        """Write the tree where the options say."""
+        save_tree(self.options.tree, self.key, tree)
 
     def insist(self) -> None:
         """Where branching is out of reach: dive and finish again while that improves something."""
@@ -175,6 +221,7 @@ class Engine:
         seeds = first_columns(self.pricer, marginal, quick, self.links)
         self.master.add(seeds.clusters, seeds.costs)
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
+        self.generation.cuts = self.options.cuts and self.step == 0
 
     def relax(self) -> None:
         """Column generation at the root."""
@@ -261,13 +308,17 @@ class Engine:
         # Where branching is at hand, it does better than a MIP that cannot settle the node.
         whole_gap = self.branches and self.step == 0
         if whole_gap:
-            most_columns = min(most_columns, COLUMNS_PER_ROW * self.problem.n)
-        wanted = most_columns if whole_gap else min(FEW_COLUMNS, most_columns)
+            per_row = COLUMNS_PER_ROW if most_nodes == ROOT_NODES else FEW_PER_ROW
+            most_columns = min(most_columns, per_row * self.problem.n)
+        # A few columns are worth a try at the root: they may hold a better partition.
+        few = FEW_PER_ROW * self.problem.n if most_nodes == ROOT_NODES else 0
+        wanted = min(FEW_COLUMNS if not whole_gap else few or most_columns, most_columns)
         while value < self.target() and not self.clock.over():
             listed = list_clusters(
                 self.pricer, bound, self.target(), self.clock, wanted, restrictions
             )
-            if listed is None or (whole_gap and listed.cutoff < self.target()):
+            partial = listed is not None and listed.cutoff < self.target()
+            if listed is None or (partial and whole_gap and wanted > few):
                 break
             target = self.target()
             proven, optimal = self.choose_from(listed, bound, restrictions, most_nodes)
@@ -306,15 +357,15 @@ class Engine:
         return self.rounded(chosen.bound), chosen.optimal
 
     def dives(self, number: int, restrictions: Restrictions | None = None) -> None:
-        """Dives from the current relaxation, more of them as long as they find something."""
+        """Dives from the current relaxation; of several, more as long as they find something."""
         left = number if self.options.dives else 0
         while left > 0 and not self.done():
             share = float(self.run.rng.uniform(0.1, 0.3))
-            limit = self.clock.within(max(10.0, min(60.0, 0.2 * self.clock.remaining())))
+            limit = self.clock.within(0.25 * self.clock.remaining())
             limits = restrictions or self.links
             clusters = dive(self.generation, limit, self.run.rng, limits, share)
             improved = clusters is not None and self.found(clusters)
-            left = max(left - 1, 2 if improved else 0)
+            left = max(left - 1, 2 if improved and number > 1 else 0)
 
     def tell_rows_apart(self) -> bool:
         """Begin again with every row its own type: pairs to branch on must be single."""
@@ -323,14 +374,19 @@ class Engine:
         if self.problem.n > self.options.most_rows:
             return False
         cuts = cuts_of_rows(self.master.cuts, self.types)
-        self.problem = replace(self.problem, data=unmerged(self.problem.data))
-        self.types = self.problem.data.types
-        self.links = link_types(self.problem.links, self.types)
-        self.proof = Bound()
+        self.see_rows()
         self.build()
         self.master.add_cuts(cuts)
         self.generated = self.generate(self.links)
         return True
+
+    def see_rows(self) -> None:
+        """Every row its own type from now on."""
+        self.told_apart = True
+        self.problem = replace(self.problem, data=unmerged(self.problem.data))
+        self.types = self.problem.data.types
+        self.links = link_types(self.problem.links, self.types)
+        self.proof = Bound()
 
     def generate(self, restrictions: Restrictions, root: bool = True) -> Generated:
         """Column generation that reports its bounds if it speaks of the whole problem."""

@@ -10,7 +10,6 @@ costs and LB must belong to the *same* duals and cuts.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +29,10 @@ SCALE = 1e4
 
 MIP_SAFETY = 1e-8
 """Share of the objective by which a bound of the MIP is lowered: its LPs are solved to 1e-7."""
+
+
+LISTING_NODES = 20_000_000
+"""Nodes of a search for all clusters, spread evenly over the roots: some seconds at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,6 @@ def list_clusters(
     most_columns: int,
     restrictions: Restrictions | None = None,
     trials: int = 10,
-    seconds: float = 5.0,
 ) -> Listed | None:
     """The clusters for ``cutoff`` or, if they are too many, for a lower one found by bisection."""
     if bound.duals is None or cutoff <= bound.value:
@@ -71,7 +73,8 @@ def list_clusters(
             threshold=gap,
             per_root=0,
             most_columns=most_columns + 1,
-            deadline=min(clock.deadline, time.perf_counter() + seconds),
+            most_nodes=1 + LISTING_NODES // len(pricer.multiplicities),
+            deadline=clock.deadline,
         )
         priced = pricer.price(bound.duals, bound.cuts, restrictions or Restrictions(), search)
         if priced.complete and len(priced) <= most_columns:

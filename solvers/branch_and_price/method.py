@@ -30,7 +30,7 @@ PRICERS = {"sse": "SsePricer", "hamming": "HammingPricer", "range": "RangePricer
 """The pricer class of each cost, in the module ``pricer_<cost>``."""
 
 QUADRATIC = 20_000
-"""Rows up to which a first bound by nearest neighbours is computed."""
+"""Rows up to which a first bound by nearest neighbours is computed where it compares all pairs."""
 
 START_PER_ROW, START_ITERATIONS = 30, 20_000
 """Iterations of the local search that begins, per row and in all."""
@@ -65,7 +65,8 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
         run.proved(problem.partition_cost(labels))
         return Outcome(labels=labels, bound=run.progress.bound, solver=solver)
     _start(problem, run)
-    floor = lower_bound(problem.data, problem.k, problem.cost) if problem.n <= QUADRATIC else 0.0
+    linear = problem.cost == "sse" or problem.n <= QUADRATIC
+    floor = lower_bound(problem.data, problem.k, problem.cost) if linear else 0.0
     run.proved(min(floor, run.progress.objective))
     if run.progress.objective > 0:
         Engine(

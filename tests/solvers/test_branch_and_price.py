@@ -11,6 +11,7 @@ import pytest
 from oracles import all_partitions, labels_of, pair_cost, random_instance
 
 import kanopy as kn
+from kanopy.solvers.branch_and_price.engine import Engine, Options
 from kanopy.solvers.branch_and_price.master import Master
 from kanopy.solvers.branch_and_price.method import cost_step
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
@@ -18,6 +19,7 @@ from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
 from kanopy.solvers.branch_and_price.subset_row import separate
 from kanopy.solvers.problem import Problem
+from kanopy.solvers.run import Run
 
 LONG = bool(os.environ.get("KANOPY_LONG_TESTS"))
 COSTS = ("sse", "hamming", "range")
@@ -258,3 +260,70 @@ def test_census_subset(k, value):
     s = kn.solve(data, k, "branch-and-price", stop=kn.MaxRuntime(60))
     assert s.status == "optimal"
     assert s.objective == pytest.approx(value, rel=1e-6)
+
+
+def test_a_saved_tree_is_resumed(tmp_path):
+    """Stopped after a few nodes again and again, a search ends where an unbroken one does."""
+    data = normal(16, 3)
+    alone = {"cuts": False, "enumeration": False, "dives": False}
+    whole = kn.solve(data, 4, "branch-and-price", options=alone)
+    path = tmp_path / "tree.npz"
+    bounds = [0.0]
+    for _ in range(20):
+        s = kn.solve(
+            data,
+            4,
+            "branch-and-price",
+            options={**alone, "tree": str(path)},
+            stop=kn.MaxNodes(2),
+        )
+        assert s.bound >= bounds[-1]
+        assert s.bound <= whole.objective + 1e-9
+        bounds.append(s.bound)
+        if s.status == "optimal":
+            break
+    assert s.status == "optimal"
+    assert len(bounds) > 3
+    assert s.objective == pytest.approx(whole.objective, rel=1e-7)
+    again = kn.solve(data, 4, "branch-and-price", options={**alone, "tree": str(path)})
+    assert again.status == "optimal"
+    assert again.objective == s.objective
+    assert [p.name for p in tmp_path.iterdir()] == ["tree.npz"]
+
+
+def test_a_tree_of_another_problem_is_refused(tmp_path):
+    path = tmp_path / "tree.npz"
+    options = {"tree": str(path)}
+    kn.solve(normal(12, 2), 3, "branch-and-price", options=options)
+    for data, k in ((normal(12, 2), 4), (normal(12, 2, seed=1), 3)):
+        with pytest.raises(kn.KanopyError, match="another"):
+            kn.solve(data, k, "branch-and-price", options=options)
+    path.write_bytes(b"not a tree")
+    with pytest.raises(kn.KanopyError, match="not a search tree"):
+        kn.solve(normal(12, 2), 3, "branch-and-price", options=options)
+
+
+def test_the_number_of_clusters_is_branched_on():
+    """n = 3k allows 3 clusters of k rows, or 2 of up to 2k−1: no child's bound is too high."""
+    data = normal(9, 2, seed=3)
+    costs = {}
+    for partition in all_partitions(9, 3):
+        if max(map(len, partition)) > 5:
+            continue
+        cost = sum(pair_cost(data, block, "sse") for block in partition)
+        costs[len(partition)] = min(cost, costs.get(len(partition), math.inf))
+    for number, best in costs.items():
+        problem = Problem(data, 3, "sse")
+        run = Run(problem)
+        run.found_labels(np.zeros(9, dtype=np.int64))
+        engine = Engine(problem, run, Options(), SsePricer, Search(per_root=5))
+        engine.build()
+        engine.master.bound_count(number, number)
+        generated = engine.generate(Restrictions(clusters=(number, number)), root=False)
+        assert generated.converged
+        assert generated.bound.value <= best + 1e-9
+        relaxed = generated.relaxation
+        assert relaxed.x.sum() == pytest.approx(number)
+        if number == 3:
+            sizes = (engine.master.clusters[: len(relaxed.x)] >= 0).sum(axis=1)
+            assert set(sizes[relaxed.x > 1e-6].tolist()) == {3}
