@@ -11,6 +11,8 @@ Clusters are looked at as they were before the first of the last rows joined.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from kanopy.instances.errors import unknown
 from kanopy.solvers.kernels.distance import squared_distance
 
-CENTROID, ELEMENT, COST = np.int64(0), np.int64(1), np.int64(2)
+CENTROID, ELEMENT, COST = (cast(int, np.int64(rule)) for rule in range(3))
 _RULES = {"centroid": CENTROID, "element": ELEMENT, "cost": COST}
 
 

@@ -13,6 +13,8 @@ are those of a plain scan, and the lowest number wins ties.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -23,8 +25,8 @@ from kanopy.solvers.kernels.record import record
 WIDTH = 64
 """Vectors in a block."""
 
-NONE = np.int64(-1)
-"""No vector."""
+NONE = cast(int, np.int64(-1))
+"""No vector; of a plain type, see :mod:`kanopy.solvers.kernels.record`."""
 
 ROUNDING = 64 * 2.0**-53
 """Times columns times the largest norm, a bound on what rounding adds to a distance."""
