@@ -170,8 +170,18 @@ class Master:
         self._method = DUAL
 
     def bound_count(self, least: int, most: int) -> None:
-        """Set the bounds of the count row: branching on the number of clusters."""
+        """Set the bounds of the count row: branching on the number of clusters.
+
+        Where some are asked for, each artificial counts as a part of a cluster, so that artificials
+        alone stay a solution: the columns at hand may not allow so many clusters.
+        """
         if (least, most) != self.counted:
+            before, now = (
+                m / self.multiplicities.sum() if few > 0 else 0.0
+                for few, m in (self.counted, (least, most))
+            )
+            for column in range(self.types if before != now else 0):
+                self._highs.changeCoeff(self.types, column, now)
             lower = float(least) if least > 0 else -highspy.kHighsInf
             self._highs.changeRowBounds(self.types, lower, float(most))
             self.counted = (least, most)

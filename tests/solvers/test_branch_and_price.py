@@ -216,6 +216,19 @@ def test_duals_have_the_sign_of_a_minimisation():
     assert master.solve().duals.cuts[0] <= 0
 
 
+def test_a_least_number_of_clusters_leaves_the_master_feasible():
+    """Six rows, k = 3 and one column: two clusters are possible with artificials only."""
+    master = Master(np.ones(6, dtype=np.int64), 3, np.full(6, 10.0), 1.0)
+    master.add(np.array([[0, 1, 2, -1, -1]], dtype=np.int32), np.array([1.0]))
+    master.bound_count(2, 2)
+    relaxation = master.solve()
+    assert relaxation is not None
+    assert relaxation.artificials.sum() == pytest.approx(3.0)
+    master.bound_count(0, 2)
+    master.add(np.array([[0, 1, 2, 3, 4]], dtype=np.int32), np.array([5.0]))
+    assert master.solve().value == pytest.approx(15.0)
+
+
 def test_purging_and_dropping_leave_the_optimum():
     """Columns that are not needed and cuts that are slack can go without changing the value."""
     data = normal(30, 2)
