@@ -52,8 +52,11 @@ FULL_SETS = {
     ("census", 4): "best heuristic 6.72 %",
     ("census", 5): "best heuristic 7.91 %",
     ("tarragona", 3): "best heuristic 15.10 %",
+    ("tarragona", 4): "best heuristic 17.76 %",
     ("tarragona", 5): "best heuristic 20.49 %",
     ("eia", 3): "best heuristic 0.37 %",
+    ("census", 10): "best heuristic 12.31 %",
+    ("tarragona", 10): "best heuristic 30.51 %",
 }
 """Least information loss printed in 001 for whole sets."""
 

@@ -20,8 +20,8 @@ from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
 from kanopy.solvers.branch_and_price.search_sse import search_roots
 
-MATRIX = 5000
-"""Types up to which all squared distances are kept."""
+MATRIX = 2000
+"""Types up to which all squared distances are kept; above, lists of near types are far faster."""
 
 _SLICE = 4_000_000
 """Candidates looked at between two looks at the clock, some tenths of a second."""
@@ -42,7 +42,7 @@ class SsePricer:
     def __init__(self, data: Microdata, k: int, largest: int | None = None) -> None:
         self.k = k
         self.largest = largest or 2 * k - 1
-        self.multiplicities = data.counts
+        self.multiplicities = data.counts.copy()  # writable, so that kernels compile once
         self.points = np.ascontiguousarray(data.points[data.first_rows])
         self._matrix = np.empty((0, 0))
         self._tree: cKDTree | None = None
