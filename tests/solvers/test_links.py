@@ -77,7 +77,7 @@ def random_question(rng, cost, seed):
 @pytest.mark.parametrize("cost", ["sse", "hamming", "range"])
 def test_pairs_and_strata_against_brute_force(cost):
     solved = impossible = 0
-    for seed in range(130):
+    for seed in range(90):
         rng = np.random.default_rng([7, seed])
         data, k, must, cannot, strata = random_question(rng, cost, seed)
         best = optimum(data, k, cost, must, cannot, strata)
@@ -93,8 +93,8 @@ def test_pairs_and_strata_against_brute_force(cost):
         assert allowed([np.flatnonzero(s.labels == c) for c in set(s.labels)], must, cannot, strata)
         assert all(e.bound is None or e.bound <= best + 1e-9 for e in s.trace)
         solved += 1
-    assert solved > 60
-    assert impossible > 15
+    assert solved > 45
+    assert impossible > 10
 
 
 def test_a_component_may_need_clusters_of_2k_rows_and_more():
