@@ -163,7 +163,7 @@ class ColumnGeneration:
             if not priced.complete:
                 early = added > 0.01 * master.types
                 if self.closed is not None:  # a dive proves nothing: truncated pricing will do
-                    if added > 0.002 * master.types:
+                    if added > 0.002 * np.count_nonzero(~self.closed):
                         continue
                     return Generated(relaxation, best, False, rounds)
                 if early and rounds % EARLY_BOUND:

@@ -20,8 +20,8 @@ from kanopy.solvers.branch_and_price.subset_row import separate
 
 SURE = 0.98
 LIKELY = 0.6
-LAST_ROWS = 150
-"""This many rows over k are left to a MIP; larger clusters make it harder."""
+LAST_ROWS = 900
+"""This many rows over k² are left to a MIP; larger clusters make it harder."""
 
 DIVE_CUTS = 50
 """Cuts added at each step of a dive."""
@@ -65,7 +65,7 @@ def dive(
             relaxation = _cut(generation, relaxation, limits, clock)
             fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
             before = np.append(before, np.full(len(master) - len(before), np.inf))
-            if left.sum() * master.k <= LAST_ROWS:
+            if left.sum() * master.k**2 <= LAST_ROWS:
                 finished = _finish(generation, relaxation, fixed, left, before, limits, clock)
                 if finished is not None:
                     return finished
