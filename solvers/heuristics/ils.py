@@ -4,8 +4,10 @@ From a start (ONA* for ``sse``, identical rows together for the others, or the c
 moved and swapped between neighbouring clusters while that helps. Then clusters are created,
 dissolved, mixed and divided anew around random rows; each change is followed by the same descent
 and kept if it is better, or worse by no more than the temperature allows. The temperature falls in
-cycles, each twice as long as the one before, that begin at the best partition so far. Under a time
-limit the last cycle is as long as there is time: one slow cooling beats several quick ones.
+cycles that begin at the best partition so far. After a cycle, the clusters of both partitions fall
+into independent parts, and of each part the cheaper side is taken, so a cycle pays if it improved
+anything anywhere. Each cycle is twice as long as the one before; under a time limit two slow ones
+take most of the time, which beats many quick ones.
 
 Rows are neighbours if they are near each other in the terms of the cost; identical rows count as
 two neighbours at most, so that a row also sees others than its copies.
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.heuristics.ona import ona_star_labels
+from kanopy.solvers.kernels.crossover import recombine
 from kanopy.solvers.kernels.ils import (
     ITERATION,
     LABEL,
@@ -33,7 +36,7 @@ from kanopy.solvers.kernels.ils import (
     load,
     new_state,
 )
-from kanopy.solvers.kernels.ils_costs import Losses, Mismatches, SquaredErrors, Table
+from kanopy.solvers.kernels.ils_costs import PRICE, Losses, Mismatches, SquaredErrors, Table
 from kanopy.solvers.kernels.quick import quick_partition
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
@@ -46,7 +49,7 @@ QUENCH = 0.1
 """Length of the end of a cycle, at temperature 0, as a share of the cooling."""
 
 LONG = 200
-"""With less time left than for so many cycles like the last, one slow cycle takes all of it."""
+"""With less time left than for so many cycles like the last, a slow one takes most of it."""
 
 ONA_ROWS = 20_000
 """Rows up to which ONA* is quick enough to begin with."""
@@ -72,7 +75,7 @@ class ILSOptions:
     """
 
     neighbours: int = 10
-    hot: float = 0.1
+    hot: float = 0.2
     cold: float = 0.02
     first_cycle: int = 1
     cycles: int = 5
@@ -110,45 +113,57 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
     table = cost_table(problem.data, problem.cost)
     near = neighbour_lists(problem.data, problem.cost, options.neighbours, run.seed)
     state = new_state(table, problem.k, near, run.seed)
+    noise = rounding_noise(table)
     load(table, state, labels)
-    if not _descend(table, state, run):
+    if not _descend(table, state, run, noise):
         return
-    length, failures = options.first_cycle * problem.n, 0
+    best, price = state.units[:, LABEL].copy(), state.values[:, PRICE].copy()
+
+    def better() -> bool:
+        """Put the parts in which the state is better into the best partition."""
+        if not recombine(best, price, state.units[:, LABEL], state.values[:, PRICE]):
+            return False
+        return run.found_labels(np.unique(best, return_inverse=True)[1].astype(np.int64))
+
+    length, failures, warmth = options.first_cycle * problem.n, 0, 1.0
     while failures < options.cycles:
-        before, began = run.progress.objective, run.elapsed()
-        for hot, cold, share in ((options.hot, options.cold, 1.0), (0.0, 0.0, QUENCH)):
+        began = run.elapsed()
+        hottest = max(options.cold, warmth * options.hot)
+        for hot, cold, share in ((hottest, options.cold, 1.0), (0.0, 0.0, QUENCH)):
             first = int(state.counters[ITERATION])
             last = first + max(1, int(share * length))
             while state.counters[ITERATION] < last:
                 done = int(state.counters[ITERATION])
-                iterate(table, state, hot, cold, first, last, BURST)
+                iterate(table, state, hot, cold, first, last, BURST, noise)
                 if run.stopping(iterations=int(state.counters[ITERATION]) - done):
-                    _offer(state, run)
+                    better()
                     return
-        _offer(state, run)
-        failures = 0 if run.progress.objective < before * (1 - 1e-9) else failures + 1
-        assert run.best is not None
-        assert run.best.labels is not None
-        load(table, state, split_large(problem.data, run.best.labels, problem.k))
-        if not _descend(table, state, run):
-            return
-        length = next_length(length, run.elapsed() - began, run.remaining())
+        failures = 0 if better() else failures + 1
+        load(table, state, best)
+        length, warmth = next_cycle(length, run.elapsed() - began, run.remaining())
 
 
-def next_length(length: int, seconds: float, remaining: float) -> int:
-    """Twice the cycle that took so many seconds, or what fills the time where that is not long.
+def next_cycle(length: int, seconds: float, remaining: float) -> tuple[int, float]:
+    """Length and relative temperature of the cycle after one that took so many seconds.
 
-    >>> next_length(1000, 0.01, 60.0), next_length(1000, 0.1, 10.0), next_length(1000, 1.0, 1.0)
-    (2000, 95000, 950)
+    Twice as long, and as hot as the first one, while there is much time. A long cycle takes 60 % of
+    what is left where that is not much, and another one, half as hot, the rest.
+
+    >>> next_cycle(1000, 0.01, 60.0), next_cycle(1000, 0.1, 10.0), next_cycle(1000, 6.0, 4.0)
+    ((2000, 1.0), (60000, 1.0), (633, 0.5))
     """
-    fitting = 0.95 * remaining / max(seconds, 1e-3)
-    return max(1, int(length * (fitting if fitting < LONG else 2)))
+    fitting = remaining / max(seconds, 1e-3)
+    if fitting > LONG:
+        return 2 * length, 1.0
+    if fitting > 2:
+        return int(0.6 * length * fitting), 1.0
+    return max(1, int(0.95 * length * fitting)), 0.5
 
 
-def _descend(table: Table, state: State, run: Run) -> bool:
+def _descend(table: Table, state: State, run: Run, noise: float) -> bool:
     """Descend to a local optimum and offer it; False if the run is to stop."""
     while state.counters[WAITING] > 0:
-        descend(table, state, 1e-12, int(state.counters[WORK]) + BURST)
+        descend(table, state, max(1e-12, noise), int(state.counters[WORK]) + BURST)
         if run.stopping():
             _offer(state, run)
             return False
@@ -216,12 +231,21 @@ def split_large(data: Microdata, labels: NDArray[np.int64], k: int) -> NDArray[n
 def cost_table(data: Microdata, cost: str) -> Table:
     """The rows in the form that the kernels of a cost read."""
     if cost == "sse":
-        padding = -data.points.shape[1] % 4
-        return SquaredErrors(np.ascontiguousarray(np.pad(data.points, ((0, 0), (0, padding)))))
+        centered = data.points - data.points.mean(axis=0)
+        padding = -centered.shape[1] % 4
+        return SquaredErrors(np.ascontiguousarray(np.pad(centered, ((0, 0), (0, padding)))))
     codes = np.ascontiguousarray(data.codes)
     if cost == "hamming":
         return Mismatches(codes, data.nominal_weights.copy())
     return Losses(_scaled(data), codes, data.nominal_weights / data.domain_sizes)
+
+
+def rounding_noise(table: Table) -> float:
+    """What rounding may add to the gain of a change; less is no gain, or descents need not end."""
+    if not isinstance(table, SquaredErrors):
+        return 0.0
+    largest = float((table.points**2).sum(axis=1).max(initial=0.0))
+    return 64 * float(np.finfo(np.float64).eps) * largest
 
 
 def _scaled(data: Microdata) -> NDArray[np.float64]:

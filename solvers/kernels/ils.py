@@ -51,6 +51,9 @@ K, IN_USE, HEAD, WAITING, UNHOUSED, SAVED, ITERATION, PROBES, WORK, KEPT, RANDOM
 the queue, number of units without a cluster, length of the journal, iterations, probes, work done,
 iterations kept, and the state of the random numbers."""
 
+PATIENCE = 10_000
+"""Work that a descent may take, times k²: a hundred times what most need."""
+
 
 class State(NamedTuple):
     """A partition under change, and the journal by which changes are taken back."""
@@ -403,8 +406,20 @@ def descend(table, state, least_gain, limit):
 
 
 @njit(cache=True)
-def iterate(table, state, hot, cold, start, end, limit):
-    """Iterations up to number ``end``, or a limit of work.
+def _forget(state):
+    """Empty the queue; mostly it is."""
+    counters, queue = state.counters, state.lists[QUEUE]
+    while counters[WAITING] > 0:
+        state.units[queue[counters[HEAD]], QUEUED] = 0
+        counters[HEAD] += 1
+        if counters[HEAD] == queue.shape[0]:
+            counters[HEAD] = 0
+        counters[WAITING] -= 1
+
+
+@njit(cache=True)
+def iterate(table, state, hot, cold, start, end, limit, noise):
+    """Iterations up to number ``end``, or a limit of work; gains below ``noise`` do not count.
 
     The temperature falls geometrically from ``hot`` at iteration ``start`` to ``cold`` at ``end``.
     A change that raises the cost by δ is kept with probability exp(−δ/(temperature · s)), s being
@@ -412,6 +427,7 @@ def iterate(table, state, hot, cold, start, end, limit):
     """
     counters, values, saved = state.counters, state.values, state.saved
     limit += counters[WORK]
+    patience = PATIENCE * counters[K] * counters[K]
     while counters[ITERATION] < end and counters[WORK] < limit:
         share = (counters[ITERATION] - start) / (end - start)
         temperature = hot * (cold / hot) ** share if hot > 0.0 else 0.0
@@ -427,7 +443,8 @@ def iterate(table, state, hot, cold, start, end, limit):
                 before += state.saved_values[entry, PRICE]
                 c = saved[entry, RANK]
                 _enqueue(state.clusters, state.units, state.lists[QUEUE], counters, c)
-            descend(table, state, 1e-9 * before, np.int64(2) ** 62)
+            descend(table, state, max(1e-9 * before, noise), counters[WORK] + patience)
+            _forget(state)
             change = before = 0.0
             for entry in range(counters[SAVED]):
                 old = state.saved_values[entry, PRICE]

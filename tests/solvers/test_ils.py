@@ -36,7 +36,7 @@ def test_the_books_are_exact_after_thousands_of_changes(cost):
     load(table, state, labels)
     descend(table, state, 1e-12, 2**62)
     for last in (500, 1000, 3000):
-        iterate(table, state, 0.5, 0.05, 0, last, 2**60)
+        iterate(table, state, 0.5, 0.05, 0, last, 2**60, 0.0)
         now = np.unique(state.units[:, LABEL], return_inverse=True)[1]
         sizes = np.bincount(now)
         assert sizes.min() >= 3
