@@ -159,7 +159,8 @@ def aggregate(
     )
     search.minimise(member_program(problem, members, limit))
     assert search.best is not None
-    return replace(outcome(search.best), bound=search.bound, solver=search.backend.version())
+    bound = max(0.0, search.bound)
+    return replace(outcome(search.best), bound=bound, solver=search.backend.version())
 
 
 def member_program(problem: Problem, members: Members, limit: float) -> Program:

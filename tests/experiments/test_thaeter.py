@@ -13,7 +13,7 @@ def test_published_values_are_complete_and_plausible():
 
 def test_tolerances():
     def cell(data, method, published, ours):
-        return thaeter.Cell(data, method, "", 3, published, ours, 0.0)
+        return thaeter.Cell(data, method, "", 3, published, ours, 0.0, 3.0, None)
 
     assert cell("census", "mdav", 5.69, 5.6922).agrees
     assert not cell("census", "mdav", 5.69, 5.70).agrees
@@ -34,12 +34,14 @@ def test_a_simulated_cell_is_reproduced_small():
 
 @pytest.mark.real_data
 def test_the_script_prints_both_side_by_side(capsys, monkeypatch):
-    rows = thaeter.published()
-    few = rows[(rows["data"] == "tarragona") & rows["k"].isin([3, 5])]
-    monkeypatch.setattr(thaeter, "published", lambda: few)
-    wrong = thaeter.main(["mdav", "mdav+"])
+    tables = {measure: thaeter.published(measure) for measure in ("loss", "size", "gamma")}
+    rows = tables["loss"]
+    tables["loss"] = rows[(rows["data"] == "tarragona") & rows["k"].isin([3, 5])]
+    monkeypatch.setattr(thaeter, "published", lambda measure="loss": tables[measure])
+    wrong = thaeter.main(["mdav", "mdav+", "mdav*"])
     printed = capsys.readouterr().out
     assert "16.93" in printed
+    assert "average size" in printed
     assert wrong == 0
 
 
