@@ -57,9 +57,8 @@ QUICK = {
 def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
     """Prove an optimum, or a bound by the time the run stops."""
     solver = HighsBackend().version()
-    if (
-        problem.n < 2 * problem.k and not problem.links.cannot
-    ):  # any split would leave fewer than k rows
+    if problem.n < 2 * problem.k and not problem.links.cannot:
+        # Any split would leave fewer than k rows.
         labels = np.zeros(problem.n, dtype=np.int64)
         run.found_labels(labels)
         run.proved(problem.partition_cost(labels))
@@ -132,7 +131,8 @@ def _heuristic(problem: Problem, run: Run) -> NDArray[np.int64]:
     name = next(n for n in fitting if problem.cost in methods[n].costs)
     most = MaxIterations(min(START_PER_ROW * problem.n, START_ITERATIONS))
     part = Run(problem, First(run.stop, most, MaxRuntime(0.1 * run.remaining())), run.seed)
-    outcome = methods[name].run(problem, part, methods[name].parse({}))
+    given = {"fill_time": False} if name == "ils" else {}  # the same start in every run
+    outcome = methods[name].run(problem, part, methods[name].parse(given))
     part.found(outcome, problem.objective(outcome))
     assert part.best is not None
     assert part.best.labels is not None

@@ -15,6 +15,7 @@ two neighbours at most, so that a row also sees others than its copies.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +73,9 @@ class ILSOptions:
         Iterations of the first cycle, per row.
     cycles
         Cycles without a better partition after which the search ends.
+    fill_time
+        Let the last cycles fill a time limit. Without, lengths never depend on the clock, so runs
+        that end by another rule are alike.
     """
 
     neighbours: int = 10
@@ -79,6 +83,7 @@ class ILSOptions:
     cold: float = 0.02
     first_cycle: int = 1
     cycles: int = 5
+    fill_time: bool = True
 
     def __post_init__(self) -> None:
         if self.neighbours < 1 or self.first_cycle < 1 or self.cycles < 1:
@@ -140,7 +145,8 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
                     return
         failures = 0 if better() else failures + 1
         load(table, state, best)
-        length, warmth = next_cycle(length, run.elapsed() - began, run.remaining())
+        left = run.remaining() if options.fill_time else math.inf
+        length, warmth = next_cycle(length, run.elapsed() - began, left)
 
 
 def next_cycle(length: int, seconds: float, remaining: float) -> tuple[int, float]:

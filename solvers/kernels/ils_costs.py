@@ -57,6 +57,9 @@ class Losses(NamedTuple):
 
 Table = SquaredErrors | Mismatches | Losses
 
+# What kernels ask of a cost. Compiled code takes the function for its table's type from the
+# overloads at the end of this module; in plain Python there is nothing to call.
+
 
 def refresh(table, clusters, values, c):
     """Price cluster c anew, from its members alone, so that nothing drifts."""
@@ -150,7 +153,7 @@ def _probe_sse(table, clusters, values, u, a, left, b):
     size = clusters[b, SIZE]
     factor = 1.0 / clusters[a, SIZE] + 1.0 / size
     best = np.inf
-    partner = np.int64(-1)
+    partner = NONE
     for q in range(FIRST, FIRST + size):
         w = clusters[b, q]
         change = _swap(points[u], points[w], values[a], values[b], factor)
@@ -201,7 +204,7 @@ def _probe_hamming(table, clusters, values, u, a, left, b):
     size = clusters[b, SIZE]
     joined = _mismatches(codes, weights, u, clusters, b, size)
     best = np.inf
-    partner = np.int64(-1)
+    partner = NONE
     for q in range(FIRST, FIRST + size):
         w = clusters[b, q]
         change = (
@@ -279,7 +282,7 @@ def _probe_range(table, clusters, values, u, a, left, b):
     size_a, size_b = clusters[a, SIZE], clusters[b, SIZE]
     joined = (size_b + 1.0) * _loss(points, codes, weights, clusters, b, size_b, NONE, u)
     best = np.inf
-    partner = np.int64(-1)
+    partner = NONE
     for q in range(FIRST, FIRST + size_b):
         w = clusters[b, q]
         change = size_a * _loss(points, codes, weights, clusters, a, size_a, u, w)

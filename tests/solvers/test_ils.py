@@ -97,3 +97,13 @@ def test_gains_within_rounding_errors_do_not_go_round_in_circles():
     data = kn.load("census-income", rows=1000, seed=1)
     s = kn.solve(data, 3, "ils", cost="range", stop=kn.MaxRuntime(2))
     assert s.objective < 217
+
+
+def test_without_filling_the_time_a_time_limit_changes_nothing():
+    data = kn.generate("simu", n=60, seed=2)
+    options = {"fill_time": False}
+    free, limited = (
+        kn.solve(data, 3, "ils", options=options, stop=stop)
+        for stop in (kn.MaxIterations(2000), kn.First(kn.MaxIterations(2000), kn.MaxRuntime(60)))
+    )
+    assert free.labels.tolist() == limited.labels.tolist()
