@@ -88,6 +88,8 @@ def solve(
     parsed = chosen.parse(options or {})
     if chosen.prepare is not None:
         problem = chosen.prepare(problem, parsed)
+    if stop is not None and not isinstance(stop, StoppingRule):
+        raise KanopyError(f"stop must be a rule such as MaxRuntime(60), got {stop!r}")
     if initial is not None and chosen.shape == "frequency":
         raise KanopyError(f"method {method!r} decides on counts: it takes no initial partition")
     start = None if initial is None else _initial_labels(initial, problem)

@@ -232,3 +232,8 @@ def test_auto_proves_small_problems():
     data = kn.generate("synthetic", n=60, p=0.5, k=3, seed=2)
     s = kn.solve(data, 3)
     assert (s.method, s.status) == ("branch-and-price", "optimal")
+
+
+def test_a_stop_that_is_no_rule_is_refused():
+    with pytest.raises(kn.KanopyError, match=r"MaxRuntime\(60\), got 60"):
+        kn.solve(kn.example("testdata"), 3, stop=60)
