@@ -13,7 +13,7 @@ demo: $(READY)
 	"$(BIN)/kanopy" demo
 
 test: $(READY)
-	"$(BIN)/python" -m pytest -n 2
+	"$(BIN)/python" -m pytest -n 2 --dist worksteal
 
 lint: $(READY)
 	"$(BIN)/ruff" check .

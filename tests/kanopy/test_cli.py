@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kanopy as kn
-from kanopy.cli import app
+from kanopy.cli import app, main
 
 runner = CliRunner()
 
@@ -126,12 +126,21 @@ def test_demo_draws_a_picture(tmp_path, monkeypatch):
         (("data", "fetch", "nothing"), "unknown"),
     ],
 )
-def test_mistakes_give_one_line_and_exit_code_2(arguments, said, tmp_path):
-    result = kanopy(*arguments, cwd=tmp_path)
-    assert result.returncode == 2
-    assert said in result.stderr
-    assert "Traceback" not in result.stderr
+def test_mistakes_give_one_line_and_exit_code_2(arguments, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kanopy", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_mistake_shows_no_traceback(tmp_path):
+    result = kanopy("solve", "nowhere.csv", "-k", 3, cwd=tmp_path)
+    assert result.returncode == 2
+    assert "no file" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_a_release_that_leaks_has_exit_code_1(table, tmp_path):
