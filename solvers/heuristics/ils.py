@@ -6,8 +6,12 @@ dissolved, mixed and divided anew around random rows; each change is followed by
 and kept if it is better, or worse by no more than the temperature allows. The temperature falls in
 cycles that begin at the best partition so far. After a cycle, the clusters of both partitions fall
 into independent parts, and of each part the cheaper side is taken, so a cycle pays if it improved
-anything anywhere. Each cycle is twice as long as the one before; under a time limit two slow ones
-take most of the time, which beats many quick ones.
+anything anywhere. Each cycle is twice as long as the one before.
+
+Under a time limit a slow cycle takes half of the time. The clusters it met become columns of a
+set-partitioning program (:mod:`seen`); short cycles collect those that its duals ask for, a MIP
+over the best of them looks for a better partition, and so on. That is where half a percent comes
+from that cooling alone does not reach in ten times as long.
 
 Rows are neighbours if they are near each other in the terms of the cost; identical rows count as
 two neighbours at most, so that a row also sees others than its copies.
@@ -16,6 +20,7 @@ two neighbours at most, so that a row also sees others than its copies.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,17 +29,19 @@ from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
+from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.heuristics.ona import ona_star_labels
+from kanopy.solvers.heuristics.seen import SeenClusters
 from kanopy.solvers.kernels.crossover import recombine
 from kanopy.solvers.kernels.ils import (
     ITERATION,
     LABEL,
     WAITING,
     WORK,
-    State,
     descend,
     iterate,
     load,
+    new_pool,
     new_state,
 )
 from kanopy.solvers.kernels.ils_costs import PRICE, Losses, Mismatches, SquaredErrors, Table
@@ -50,7 +57,20 @@ QUENCH = 0.1
 """Length of the end of a cycle, at temperature 0, as a share of the cooling."""
 
 LONG = 200
-"""With less time left than for so many cycles like the last, a slow one takes most of it."""
+"""With less time left than for so many cycles like the last, a slow one takes half of it."""
+
+COLLECTING = 0.7
+"""Share of a slow cycle, its end, from which clusters are collected."""
+
+COMBINED = 10_000
+"""Types up to which the clusters seen are combined by a program."""
+
+ROUNDS, WARM, SLACK = 8, 0.4, 0.03
+"""Short cycles between two MIPs, their relative temperature, and the reduced cost, as a share of
+the gap, up to which they collect."""
+
+FEWEST = 2000
+"""Columns of the first MIP; each further one has twice as many."""
 
 ONA_ROWS = 20_000
 """Rows up to which ONA* is quick enough to begin with."""
@@ -115,70 +135,149 @@ def ils(problem: Problem, run: Run, options: ILSOptions) -> Outcome:
 
 def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.int64]) -> None:
     """Cycles of cooling from a partition into clusters of k … 2k−1 rows."""
-    table = cost_table(problem.data, problem.cost)
-    near = neighbour_lists(problem.data, problem.cost, options.neighbours, run.seed)
-    state = new_state(table, problem.k, near, run.seed)
-    noise = rounding_noise(table)
-    load(table, state, labels)
-    if not _descend(table, state, run, noise):
+    cooling = Cooling(problem, run, options, labels)
+    if not cooling.settle():
         return
-    best, price = state.units[:, LABEL].copy(), state.values[:, PRICE].copy()
-
-    def better() -> bool:
-        """Put the parts in which the state is better into the best partition."""
-        if not recombine(best, price, state.units[:, LABEL], state.values[:, PRICE]):
-            return False
-        return run.found_labels(np.unique(best, return_inverse=True)[1].astype(np.int64))
-
-    length, failures, warmth = options.first_cycle * problem.n, 0, 1.0
+    limited = options.fill_time and run.remaining() < math.inf
+    if limited and len(problem.data.counts) <= COMBINED:
+        cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
+    length, failures, warmth, slow = options.first_cycle * problem.n, 0, 1.0, False
     while failures < options.cycles:
         began = run.elapsed()
+        slack = math.inf if slow else -math.inf
         hottest = max(options.cold, warmth * options.hot)
-        for hot, cold, share in ((hottest, options.cold, 1.0), (0.0, 0.0, QUENCH)):
-            first = int(state.counters[ITERATION])
-            last = first + max(1, int(share * length))
-            while state.counters[ITERATION] < last:
-                done = int(state.counters[ITERATION])
-                iterate(table, state, hot, cold, first, last, BURST, noise)
-                if run.stopping(iterations=int(state.counters[ITERATION]) - done):
-                    better()
-                    return
-        failures = 0 if better() else failures + 1
-        load(table, state, best)
-        left = run.remaining() if options.fill_time else math.inf
-        length, warmth = next_cycle(length, run.elapsed() - began, left)
+        done = cooling.cool(hottest, options.cold, length, slack, COLLECTING)
+        done = done and cooling.cool(0.0, 0.0, int(QUENCH * length), slack)
+        failures = 0 if cooling.keep() else failures + 1
+        if not done:
+            return
+        seconds = run.elapsed() - began
+        if slow and cooling.seen is not None:
+            combine(cooling, cooling.seen, length / max(seconds, 1e-3))
+            return
+        left = run.remaining() if limited else math.inf
+        length, warmth, slow = next_cycle(length, seconds, left)
 
 
-def next_cycle(length: int, seconds: float, remaining: float) -> tuple[int, float]:
+def next_cycle(length: int, seconds: float, remaining: float) -> tuple[int, float, bool]:
     """Length and relative temperature of the cycle after one that took so many seconds.
 
-    Twice as long, and as hot as the first one, while there is much time. A long cycle takes 60 % of
-    what is left where that is not much, and another one, half as hot, the rest.
+    Twice as long, and as hot as the first one, while there is much time. A slow cycle takes half of
+    what is left where that is not much, and another one, half as hot, the rest. The third value
+    says whether the cycle is a slow one.
 
-    >>> next_cycle(1000, 0.01, 60.0), next_cycle(1000, 0.1, 10.0), next_cycle(1000, 6.0, 4.0)
-    ((2000, 1.0), (60000, 1.0), (633, 0.5))
+    >>> next_cycle(1000, 0.01, 60.0), next_cycle(1000, 0.1, 10.0), next_cycle(1000, 5.0, 5.0)
+    ((2000, 1.0, False), (50000, 1.0, True), (950, 0.5, True))
     """
     fitting = remaining / max(seconds, 1e-3)
     if fitting > LONG:
-        return 2 * length, 1.0
+        return 2 * length, 1.0, False
     if fitting > 2:
-        return int(0.6 * length * fitting), 1.0
-    return max(1, int(0.95 * length * fitting)), 0.5
+        return int(0.5 * length * fitting), 1.0, True
+    return max(1, int(0.95 * length * fitting)), 0.5, True
 
 
-def _descend(table: Table, state: State, run: Run, noise: float) -> bool:
-    """Descend to a local optimum and offer it; False if the run is to stop."""
-    while state.counters[WAITING] > 0:
-        descend(table, state, max(1e-12, noise), int(state.counters[WORK]) + BURST)
-        if run.stopping():
-            _offer(state, run)
-            return False
-    _offer(state, run)
-    return True
+def combine(cooling: Cooling, seen: SeenClusters, speed: float) -> None:
+    """Let a program choose among the clusters seen, and short cycles look for those it misses.
+
+    ``speed`` is in iterations per second; half of the time left goes to cooling each time.
+    """
+    run, options = cooling.run, cooling.options
+    clock = Clock(time.perf_counter() + run.remaining(), run.stopping)
+    failures = 0
+    while failures < options.cycles:
+        improved = False
+        seconds = 0.5 * run.remaining() / ROUNDS
+        for _ in range(ROUNDS):
+            value = seen.relax(cooling.best, cooling.price, clock)
+            if value is None:
+                return
+            total = float(cooling.price.sum())
+            slack = seen.base + SLACK * (total - value) + 1e-7 * total
+            length, began = max(1, int(speed * seconds)), run.elapsed()
+            done = cooling.cool(max(options.cold, WARM * options.hot), options.cold, length, slack)
+            improved |= cooling.keep()
+            if not done:
+                return
+            speed = length / max(run.elapsed() - began, 1e-3)
+        if seen.relax(cooling.best, cooling.price, clock) is None:
+            return
+        most, proven, complete = FEWEST, True, False
+        while proven and not complete:
+            chosen = seen.choose(most, clock.within(0.8 * run.remaining()), run.seed)
+            proven, complete, most = chosen.proven, chosen.complete, 2 * most
+            if chosen.labels is not None:
+                improved |= cooling.load(chosen.labels)
+            if run.stopping():
+                return
+        failures = 0 if improved else failures + 1
 
 
-def _offer(state: State, run: Run) -> None:
-    run.found_labels(np.unique(state.units[:, LABEL], return_inverse=True)[1].astype(np.int64))
+class Cooling:
+    """A partition under change, and the best one met."""
+
+    def __init__(
+        self, problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.int64]
+    ) -> None:
+        self.run, self.options = run, options
+        self.seen: SeenClusters | None = None
+        near = neighbour_lists(problem.data, problem.cost, options.neighbours, run.seed)
+        self._table = cost_table(problem.data, problem.cost)
+        self._state = new_state(self._table, problem.k, near, run.seed)
+        self._no_pool = new_pool(problem.n, problem.k, 0, run.seed)
+        self._noise = rounding_noise(self._table)
+        load(self._table, self._state, labels)
+        self.best, self.price = self._labels().copy(), self._prices().copy()
+
+    def _labels(self) -> NDArray[np.int64]:
+        return self._state.units[:, LABEL]
+
+    def _prices(self) -> NDArray[np.float64]:
+        return self._state.values[:, PRICE]
+
+    def settle(self) -> bool:
+        """Descend to a local optimum and keep it; False if the run is to stop."""
+        counters, stopping = self._state.counters, False
+        while counters[WAITING] > 0 and not stopping:
+            descend(self._table, self._state, max(1e-12, self._noise), int(counters[WORK]) + BURST)
+            stopping = self.run.stopping()
+        self.keep()
+        return not stopping
+
+    def load(self, labels: NDArray[np.int64]) -> bool:
+        """Descend from another partition, and go on from the best; says if it became better."""
+        before = self.price.sum()
+        load(self._table, self._state, labels)
+        self.settle()
+        return bool(self.price.sum() < before)
+
+    def cool(self, hot: float, cold: float, length: int, slack: float, share: float = 1.0) -> bool:
+        """So many iterations, False if the run is to stop.
+
+        The last ``share`` of them collect clusters; see :func:`iterate` for ``slack``.
+        """
+        counters = self._state.counters
+        pool = self.seen.pool if self.seen is not None else self._no_pool
+        first = int(counters[ITERATION])
+        last = first + max(1, length)
+        while counters[ITERATION] < last:
+            done = int(counters[ITERATION])
+            limit = slack if done >= last - share * length else -math.inf
+            iterate(
+                self._table, self._state, pool, limit, hot, cold, first, last, BURST, self._noise
+            )
+            if self.run.stopping(iterations=int(counters[ITERATION]) - done):
+                return False
+        return True
+
+    def keep(self) -> bool:
+        """Put the parts in which the state is better into the best partition; go on from that."""
+        changed = bool(recombine(self.best, self.price, self._labels(), self._prices()))
+        if changed:
+            numbers = np.unique(self.best, return_inverse=True)[1].astype(np.int64)
+            changed = self.run.found_labels(numbers)
+        load(self._table, self._state, self.best)
+        return changed
 
 
 def start_labels(problem: Problem, run: Run) -> NDArray[np.int64]:
@@ -238,8 +337,9 @@ def cost_table(data: Microdata, cost: str) -> Table:
     """The rows in the form that the kernels of a cost read."""
     if cost == "sse":
         centered = data.points - data.points.mean(axis=0)
-        padding = -centered.shape[1] % 4
-        return SquaredErrors(np.ascontiguousarray(np.pad(centered, ((0, 0), (0, padding)))))
+        padding = -centered.shape[1] % 4  # whole vectors are quicker
+        points = np.ascontiguousarray(np.pad(centered, ((0, 0), (0, padding))))
+        return SquaredErrors(points, (points**2).sum(axis=1), np.empty(points.shape[1]))
     codes = np.ascontiguousarray(data.codes)
     if cost == "hamming":
         return Mismatches(codes, data.nominal_weights.copy())

@@ -55,6 +55,10 @@ PATIENCE = 10_000
 """Work that a descent may take, times k²: a hundred times what most need."""
 
 
+TABLE = 1 << 20
+"""Entries of a pool's table; half of them are used at most."""
+
+
 class State(NamedTuple):
     """A partition under change, and the journal by which changes are taken back."""
 
@@ -68,6 +72,22 @@ class State(NamedTuple):
     """Journal: rows of ``clusters``, with the cluster's number in place of its rank."""
     saved_values: NDArray[np.float64]
     counters: NDArray[np.int64]
+
+
+class Pool(NamedTuple):
+    """Clusters collected for a restricted master; see :mod:`kanopy.solvers.heuristics.seen`."""
+
+    duals: NDArray[np.float64]
+    """Of each unit; a cluster's reduced cost is its cost less the duals of its members."""
+    keys: NDArray[np.int64]
+    """A random number for each unit: their sum tells clusters apart."""
+    known: NDArray[np.int64]
+    """Table of the sums seen, a power of two in length."""
+    clusters: NDArray[np.int32]
+    """Members, padded by −1."""
+    prices: NDArray[np.float64]
+    count: NDArray[np.int64]
+    """Number of clusters in the pool, and of sums in the table."""
 
 
 @njit(cache=True)
@@ -385,7 +405,7 @@ def descend(table, state, least_gain, limit):
             if clusters[b, MARK] == probed:
                 continue
             clusters[b, MARK] = probed
-            joined, swapped, w = probe(table, clusters, values, u, a, left, b)
+            joined, swapped, w = probe(table, clusters, values, u, a, left, b, best)
             counters[WORK] += clusters[b, SIZE] + 1
             noise = 1e-12 * values[b, PRICE]
             if swapped + noise < best:
@@ -418,12 +438,45 @@ def _forget(state):
 
 
 @njit(cache=True)
-def iterate(table, state, hot, cold, start, end, limit, noise):
+def _collect(state, pool, slack):
+    """Put the clusters just changed into the pool if their reduced costs are below ``slack``."""
+    clusters, values = state.clusters, state.values
+    last_slot = pool.known.shape[0] - 1
+    for entry in range(state.counters[SAVED]):
+        c = state.saved[entry, RANK]
+        size = clusters[c, SIZE]
+        if size == 0:
+            continue
+        reduced = values[c, PRICE]
+        key = np.int64(0)
+        for q in range(FIRST, FIRST + size):
+            u = clusters[c, q]
+            reduced -= pool.duals[u]
+            key += pool.keys[u]
+        at = pool.count[0]
+        if reduced >= slack or at == pool.prices.shape[0] or 2 * pool.count[1] > last_slot:
+            continue
+        slot = key & last_slot
+        while pool.known[slot] != 0 and pool.known[slot] != key:
+            slot = (slot + 1) & last_slot
+        if pool.known[slot] == key:
+            continue
+        pool.known[slot] = key
+        for q in range(pool.clusters.shape[1]):
+            pool.clusters[at, q] = clusters[c, FIRST + q] if q < size else -1
+        pool.prices[at] = values[c, PRICE]
+        pool.count[0] += 1
+        pool.count[1] += 1
+
+
+@njit(cache=True)
+def iterate(table, state, pool, slack, hot, cold, start, end, limit, noise):
     """Iterations up to number ``end``, or a limit of work; gains below ``noise`` do not count.
 
     The temperature falls geometrically from ``hot`` at iteration ``start`` to ``cold`` at ``end``.
     A change that raises the cost by δ is kept with probability exp(−δ/(temperature · s)), s being
-    the mean cost of the clusters it touched.
+    the mean cost of the clusters it touched. Clusters of reduced cost below ``slack`` are collected
+    in the pool, also those not kept; ∞ collects all that are kept, −∞ nothing.
     """
     counters, values, saved = state.counters, state.values, state.saved
     limit += counters[WORK]
@@ -455,6 +508,8 @@ def iterate(table, state, hot, cold, start, end, limit, noise):
                 chance = (below(counters, 1 << 30) + 0.5) / (1 << 30)
                 allowed = -np.log(chance) * temperature * before / counters[SAVED]
             fine = change <= allowed
+            if slack > -np.inf and (fine or slack < np.inf):
+                _collect(state, pool, slack)
         if fine:
             counters[KEPT] += 1
         else:
@@ -487,7 +542,7 @@ def new_state(table: Table, k: int, neighbours: NDArray[np.int32], seed: int) ->
     n = len(neighbours)
     count = max(1, n // k)
     width = FIRST + 2 * k - 1
-    columns = 1 + (table.points.shape[1] if isinstance(table, SquaredErrors) else 0)
+    columns = 2 + (table.points.shape[1] if isinstance(table, SquaredErrors) else 0)
     counters = np.zeros(11, dtype=np.int64)
     counters[K] = k
     drawn = np.random.SeedSequence(seed).generate_state(1, np.uint64)
@@ -501,4 +556,17 @@ def new_state(table: Table, k: int, neighbours: NDArray[np.int32], seed: int) ->
         saved=np.zeros((count, width), dtype=np.int64),
         saved_values=np.zeros((count, columns)),
         counters=counters,
+    )
+
+
+def new_pool(n: int, k: int, most: int, seed: int) -> Pool:
+    """An empty pool for so many clusters at a time; 0 if none are to be collected."""
+    rng = np.random.default_rng(seed)
+    return Pool(
+        duals=np.zeros(n),
+        keys=rng.integers(1, 2**62, n),
+        known=np.zeros(TABLE if most > 0 else 1, dtype=np.int64),
+        clusters=np.empty((most, 2 * k - 1), dtype=np.int32),
+        prices=np.empty(most),
+        count=np.zeros(2, dtype=np.int64),
     )

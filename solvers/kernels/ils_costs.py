@@ -20,8 +20,9 @@ SIZE, RANK, STAMP, MARK, FIRST = range(5)
 """Columns of ``clusters``: number of members, position in the order of clusters, last iteration
 that saved it, last probe that looked at it; the members follow from column FIRST on."""
 
-PRICE = -1
-"""Column of ``values``: the cost of a cluster. The columns before it hold the centroid, if any."""
+PRICE, RADIUS = -1, -2
+"""Columns of ``values``: the cost of a cluster and, if it has a centroid, the largest distance of a
+member from that. The columns before them hold the centroid."""
 
 NONE = np.int64(-1)
 """No unit, no cluster. A plain -1 has a type of its own, for which functions compile once more."""
@@ -31,11 +32,19 @@ class SquaredErrors(NamedTuple):
     r"""``sse``: Σ_{i∈C} \|x_i − mean\|².
 
     With centroids c_A, c_B and sizes a, b, a swap of u ∈ A and w ∈ B changes the cost by
-    2(c_B − c_A)·(x_w − x_u) − (1/a + 1/b)·\|x_w − x_u\|², which is one pass over the columns.
+    2(c_B − c_A)·(x_w − x_u) − f\|x_w − x_u\|², f = 1/a + 1/b. That is g(w) − g(u) for
+    g(x) = 2x·(c_B − c_A + f x_u) − f\|x\|²: one inner product for each w.
+
+    No w need be looked at if none can help: a swap is u's move to B followed by w's move to A,
+    and w is at most r = radius(B) + δ(u, c_B)/(b+1) away from the centroid of B + u, so that its
+    move saves at most (b+1)/b·r².
     """
 
     points: NDArray[np.float64]
-    """Coordinates, with columns of zeros up to a multiple of four."""
+    norms: NDArray[np.float64]
+    """Squared lengths."""
+    way: NDArray[np.float64]
+    """Room for a vector."""
 
 
 class Mismatches(NamedTuple):
@@ -76,10 +85,10 @@ def join(table, clusters, values, u, b):
     raise NotImplementedError
 
 
-def probe(table, clusters, values, u, a, left, b):
+def probe(table, clusters, values, u, a, left, b, limit):
     """``join(u, b)``, the least change when u ∈ a swaps with a member of b, and that member.
 
-    ``left`` is ``leave(u, a)``.
+    ``left`` is ``leave(u, a)``. Changes of ``limit`` or more may be left out: ∞ says that all are.
     """
     raise NotImplementedError
 
@@ -89,35 +98,26 @@ def apart(table, u, v):
     raise NotImplementedError
 
 
-@njit(cache=True)
+# Sums may be taken in any order, so that they are vectorised.
+_ANY_ORDER = {"reassoc", "contract", "nsz"}
+
+
+@njit(cache=True, fastmath=_ANY_ORDER)
 def _distance(a, b):
-    """Squared distance; the first vector's length is a multiple of four, for four partial sums."""
-    s0 = s1 = s2 = s3 = 0.0
-    for t in range(0, a.shape[0], 4):
-        e0 = a[t] - b[t]
-        e1 = a[t + 1] - b[t + 1]
-        e2 = a[t + 2] - b[t + 2]
-        e3 = a[t + 3] - b[t + 3]
-        s0 += e0 * e0
-        s1 += e1 * e1
-        s2 += e2 * e2
-        s3 += e3 * e3
-    return s0 + s1 + s2 + s3
+    """Squared distance, over the length of the first vector."""
+    total = 0.0
+    for t in range(a.shape[0]):
+        total += (a[t] - b[t]) * (a[t] - b[t])
+    return total
 
 
-@njit(cache=True)
-def _swap(u, w, center_a, center_b, factor):
-    s0 = s1 = s2 = s3 = 0.0
-    for t in range(0, u.shape[0], 4):
-        e0 = w[t] - u[t]
-        e1 = w[t + 1] - u[t + 1]
-        e2 = w[t + 2] - u[t + 2]
-        e3 = w[t + 3] - u[t + 3]
-        s0 += e0 * (2.0 * (center_b[t] - center_a[t]) - factor * e0)
-        s1 += e1 * (2.0 * (center_b[t + 1] - center_a[t + 1]) - factor * e1)
-        s2 += e2 * (2.0 * (center_b[t + 2] - center_a[t + 2]) - factor * e2)
-        s3 += e3 * (2.0 * (center_b[t + 3] - center_a[t + 3]) - factor * e3)
-    return s0 + s1 + s2 + s3
+@njit(cache=True, fastmath=_ANY_ORDER)
+def _dot(a, b):
+    """Inner product."""
+    total = 0.0
+    for t in range(a.shape[0]):
+        total += a[t] * b[t]
+    return total
 
 
 def _refresh_sse(table, clusters, values, c):
@@ -132,9 +132,12 @@ def _refresh_sse(table, clusters, values, c):
             values[c, t] += points[u, t]
     for t in range(columns):
         values[c, t] /= max(size, 1)
-    total = 0.0
+    total = farthest = 0.0
     for q in range(FIRST, FIRST + size):
-        total += _distance(points[clusters[c, q]], values[c])
+        distance = _distance(points[clusters[c, q]], values[c])
+        total += distance
+        farthest = max(farthest, distance)
+    values[c, RADIUS] = np.sqrt(farthest)
     values[c, PRICE] = total
 
 
@@ -148,19 +151,26 @@ def _join_sse(table, clusters, values, u, b):
     return size / (size + 1.0) * _distance(table.points[u], values[b])
 
 
-def _probe_sse(table, clusters, values, u, a, left, b):
-    points = table.points
+def _probe_sse(table, clusters, values, u, a, left, b, limit):
+    points, norms, way = table.points, table.norms, table.way
     size = clusters[b, SIZE]
+    distance = _distance(points[u], values[b])
+    joined = size / (size + 1.0) * distance
+    reach = values[b, RADIUS] + np.sqrt(distance) / (size + 1.0)
+    if joined - left - (size + 1.0) / size * reach * reach >= limit:
+        return joined, np.inf, NONE
     factor = 1.0 / clusters[a, SIZE] + 1.0 / size
+    for t in range(points.shape[1]):
+        way[t] = 2.0 * (values[b, t] - values[a, t] + factor * points[u, t])
     best = np.inf
     partner = NONE
     for q in range(FIRST, FIRST + size):
         w = clusters[b, q]
-        change = _swap(points[u], points[w], values[a], values[b], factor)
+        change = _dot(points[w], way) - factor * norms[w]
         if change < best:
             best = change
             partner = w
-    return size / (size + 1.0) * _distance(points[u], values[b]), best, partner
+    return joined, best - _dot(points[u], way) + factor * norms[u], partner
 
 
 def _apart_sse(table, u, v):
@@ -199,7 +209,7 @@ def _join_hamming(table, clusters, values, u, b):
     return _mismatches(table.codes, table.weights, u, clusters, b, clusters[b, SIZE])
 
 
-def _probe_hamming(table, clusters, values, u, a, left, b):
+def _probe_hamming(table, clusters, values, u, a, left, b, limit):
     codes, weights = table.codes, table.weights
     size = clusters[b, SIZE]
     joined = _mismatches(codes, weights, u, clusters, b, size)
@@ -277,7 +287,7 @@ def _join_range(table, clusters, values, u, b):
     return (size + 1.0) * loss - values[b, PRICE]
 
 
-def _probe_range(table, clusters, values, u, a, left, b):
+def _probe_range(table, clusters, values, u, a, left, b, limit):
     points, codes, weights = table.points, table.codes, table.weights
     size_a, size_b = clusters[a, SIZE], clusters[b, SIZE]
     joined = (size_b + 1.0) * _loss(points, codes, weights, clusters, b, size_b, NONE, u)
@@ -328,7 +338,7 @@ def _join(table, clusters, values, u, b):
 
 
 @overload(probe)
-def _probe(table, clusters, values, u, a, left, b):
+def _probe(table, clusters, values, u, a, left, b, limit):
     return _PROBE[table.instance_class]
 
 
