@@ -81,14 +81,14 @@ class SeenClusters:
         width = master.clusters.shape[1]
         partition = sorted_rows(padded(clusters_of(numbers, self._types), width))
         master.add(partition, prices[used])
-        count = int(self.pool.count[0])
+        count = int(self.pool.counts[0])
         rows = self.pool.clusters[:count]
         found = np.where(rows >= 0, self._types[rows], -1).astype(np.int32)
         master.add(found, self.pool.prices[:count])
-        self.pool.count[0] = 0
-        if 2 * self.pool.count[1] >= TABLE:
+        self.pool.counts[0] = 0
+        if 2 * self.pool.counts[1] >= TABLE:
             self.pool.known[:] = 0
-            self.pool.count[1] = 0
+            self.pool.counts[1] = 0
         relaxation = master.solve(clock.remaining())
         if relaxation is None:
             return None

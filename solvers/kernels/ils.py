@@ -86,7 +86,7 @@ class Pool(NamedTuple):
     clusters: NDArray[np.int32]
     """Members, padded by −1."""
     prices: NDArray[np.float64]
-    count: NDArray[np.int64]
+    counts: NDArray[np.int64]
     """Number of clusters in the pool, and of sums in the table."""
 
 
@@ -453,8 +453,8 @@ def _collect(state, pool, slack):
             u = clusters[c, q]
             reduced -= pool.duals[u]
             key += pool.keys[u]
-        at = pool.count[0]
-        if reduced >= slack or at == pool.prices.shape[0] or 2 * pool.count[1] > last_slot:
+        at = pool.counts[0]
+        if reduced >= slack or at == pool.prices.shape[0] or 2 * pool.counts[1] > last_slot:
             continue
         slot = key & last_slot
         while pool.known[slot] != 0 and pool.known[slot] != key:
@@ -465,8 +465,8 @@ def _collect(state, pool, slack):
         for q in range(pool.clusters.shape[1]):
             pool.clusters[at, q] = clusters[c, FIRST + q] if q < size else -1
         pool.prices[at] = values[c, PRICE]
-        pool.count[0] += 1
-        pool.count[1] += 1
+        pool.counts[0] += 1
+        pool.counts[1] += 1
 
 
 @njit(cache=True)
@@ -568,5 +568,5 @@ def new_pool(n: int, k: int, most: int, seed: int) -> Pool:
         known=np.zeros(TABLE if most > 0 else 1, dtype=np.int64),
         clusters=np.empty((most, 2 * k - 1), dtype=np.int32),
         prices=np.empty(most),
-        count=np.zeros(2, dtype=np.int64),
+        counts=np.zeros(2, dtype=np.int64),
     )

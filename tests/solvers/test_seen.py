@@ -15,11 +15,11 @@ from kanopy.solvers.kernels.ils import descend, iterate, load, new_state
 def collect(seen, clusters, costs):
     """Put clusters into the pool as the local search does."""
     for cluster, cost in zip(clusters, costs, strict=True):
-        at = seen.pool.count[0]
+        at = seen.pool.counts[0]
         seen.pool.clusters[at] = -1
         seen.pool.clusters[at, : len(cluster)] = cluster
         seen.pool.prices[at] = cost
-        seen.pool.count[0] += 1
+        seen.pool.counts[0] += 1
 
 
 def cheapest(n, clusters, costs):
@@ -79,10 +79,10 @@ def test_the_search_collects_each_cluster_once_with_its_price():
     descend(table, state, 1e-12, 2**62)
     pool = SeenClusters(data, 3, 0).pool
     iterate(table, state, pool, -np.inf, 0.2, 0.1, 0, 500, 2**60, 0.0)
-    assert pool.count[0] == 0
+    assert pool.counts[0] == 0
     pool.duals[:] = 0.1
     iterate(table, state, pool, 1.0, 0.2, 0.1, 500, 4000, 2**60, 0.0)
-    count = int(pool.count[0])
+    count = int(pool.counts[0])
     assert count > 50
     seen = set()
     for cluster, price in zip(pool.clusters[:count], pool.prices[:count], strict=True):
