@@ -59,18 +59,21 @@ QUENCH = 0.1
 LONG = 200
 """With less time left than for so many cycles like the last, a slow one takes half of it."""
 
+SLOW = 0.5
+"""Share of the time left that a slow cycle takes."""
+
 COLLECTING = 0.7
 """Share of a slow cycle, its end, from which clusters are collected."""
 
 COMBINED = 10_000
 """Types up to which the clusters seen are combined by a program."""
 
-ROUNDS, WARM, SLACK = 8, 0.4, 0.03
-"""Short cycles between two MIPs, their relative temperature, and the reduced cost, as a share of
-the gap, up to which they collect."""
+ROUNDS, WARM, SLACK = 5, 0.4, 0.01
+"""Short cycles before a MIP at most, their relative temperature, and the reduced cost, as a share
+of the gap, up to which they collect."""
 
-FEWEST = 2000
-"""Columns of the first MIP; each further one has twice as many."""
+FEWEST, GROWTH = 2000, 1.5
+"""Columns of the first MIP, and how many times as many the next one has."""
 
 ONA_ROWS = 20_000
 """Rows up to which ONA* is quick enough to begin with."""
@@ -173,28 +176,29 @@ def next_cycle(length: int, seconds: float, remaining: float) -> tuple[int, floa
     if fitting > LONG:
         return 2 * length, 1.0, False
     if fitting > 2:
-        return int(0.5 * length * fitting), 1.0, True
+        return int(SLOW * length * fitting), 1.0, True
     return max(1, int(0.95 * length * fitting)), 0.5, True
 
 
 def combine(cooling: Cooling, seen: SeenClusters, speed: float) -> None:
     """Let a program choose among the clusters seen, and short cycles look for those it misses.
 
-    ``speed`` is in iterations per second; half of the time left goes to cooling each time.
+    ``speed`` is in iterations per second. The first half of the time left goes to short cycles and
+    relaxations, which take longer the larger the clusters are.
     """
     run, options = cooling.run, cooling.options
     clock = Clock(time.perf_counter() + run.remaining(), run.stopping)
     failures = 0
     while failures < options.cycles:
         improved = False
-        seconds = 0.5 * run.remaining() / ROUNDS
-        for _ in range(ROUNDS):
+        half = 0.5 * run.remaining()
+        while run.remaining() > half:
             value = seen.relax(cooling.best, cooling.price, clock)
             if value is None:
                 return
             total = float(cooling.price.sum())
             slack = seen.base + SLACK * (total - value) + 1e-7 * total
-            length, began = max(1, int(speed * seconds)), run.elapsed()
+            length, began = max(1, int(speed * half / ROUNDS)), run.elapsed()
             done = cooling.cool(max(options.cold, WARM * options.hot), options.cold, length, slack)
             improved |= cooling.keep()
             if not done:
@@ -205,7 +209,7 @@ def combine(cooling: Cooling, seen: SeenClusters, speed: float) -> None:
         most, proven, complete = FEWEST, True, False
         while proven and not complete:
             chosen = seen.choose(most, clock.within(0.8 * run.remaining()), run.seed)
-            proven, complete, most = chosen.proven, chosen.complete, 2 * most
+            proven, complete, most = chosen.proven, chosen.complete, int(GROWTH * most)
             if chosen.labels is not None:
                 improved |= cooling.load(chosen.labels)
             if run.stopping():
