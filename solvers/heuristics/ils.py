@@ -1,4 +1,4 @@
-"""``ils``, kanopy's own local search for any cluster cost: moves, swaps, and slow cooling.
+"""``ils``, kanopy's own search for any cluster cost: moves, swaps, slow cooling, and a program.
 
 From a start (ONA* for ``sse``, identical rows together for the others, or the caller's) rows are
 moved and swapped between neighbouring clusters while that helps. Then clusters are created,
@@ -10,8 +10,7 @@ anything anywhere. Each cycle is twice as long as the one before.
 
 Under a time limit a slow cycle takes half of the time. The clusters it met become columns of a
 set-partitioning program (:mod:`seen`); short cycles collect those that its duals ask for, a MIP
-over the best of them looks for a better partition, and so on. That is where half a percent comes
-from that cooling alone does not reach in ten times as long.
+over the best of them looks for a better partition, and so on.
 
 Rows are neighbours if they are near each other in the terms of the cost; identical rows count as
 two neighbours at most, so that a row also sees others than its copies.
@@ -122,7 +121,7 @@ class ILSOptions:
     costs=("sse", "hamming", "range"),
     kinds=("numeric", "nominal", "mixed"),
     paper="kanopy",
-    summary="local search by moves, swaps and slow cooling, from any start",
+    summary="moves, swaps, slow cooling, and a program over the clusters met; from any start",
     options=ILSOptions,
 )
 def ils(problem: Problem, run: Run, options: ILSOptions) -> Outcome:

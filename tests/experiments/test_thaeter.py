@@ -2,6 +2,7 @@ import pandas as pd
 import pytest
 
 from kanopy.experiments import thaeter
+from kanopy.instances.errors import KanopyError
 
 
 def test_published_values_are_complete_and_plausible():
@@ -51,3 +52,17 @@ def test_nothing_to_compare(capsys, monkeypatch):
     )
     assert thaeter.main([]) == 0
     assert "nothing to compare" in capsys.readouterr().err
+
+
+def test_words_choose_data_and_methods(monkeypatch):
+    asked = []
+
+    def reproduce(name, method, options, k, value):
+        asked.append((name, method))
+        raise KanopyError("not now")
+
+    monkeypatch.setattr(thaeter, "reproduce", reproduce)
+    thaeter.main(["eia", "census", "mdav"])
+    assert set(asked) == {("eia", "mdav"), ("census", "mdav")}
+    with pytest.raises(KanopyError, match="mdva"):
+        thaeter.main(["eia", "mdva"])
