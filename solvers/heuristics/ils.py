@@ -9,8 +9,8 @@ into independent parts, and of each part the cheaper side is taken, so a cycle p
 anything anywhere. Each cycle is twice as long as the one before.
 
 Under a time limit a slow cycle takes half of the time. The clusters it met become columns of a
-set-partitioning program (:mod:`seen`); short cycles collect those that its duals ask for, a MIP
-over the best of them looks for a better partition, and so on.
+set-partitioning program (:mod:`seen`), out of which MIPs choose a better partition region by
+region; short cycles collect further clusters that its duals ask for, and so on.
 
 Rows are neighbours if they are near each other in the terms of the cost; identical rows count as
 two neighbours at most, so that a row also sees others than its copies.
@@ -68,11 +68,8 @@ COMBINED = 10_000
 """Types up to which the clusters seen are combined by a program."""
 
 ROUNDS, WARM, SLACK = 5, 0.4, 0.01
-"""Short cycles before a MIP at most, their relative temperature, and the reduced cost, as a share
-of the gap, up to which they collect."""
-
-FEWEST, GROWTH = 2000, 1.5
-"""Columns of the first MIP, and how many times as many the next one has."""
+"""Short cycles before a program at most, their relative temperature, and the reduced cost, as a
+share of the gap, up to which they collect."""
 
 ONA_ROWS = 20_000
 """Rows up to which ONA* is quick enough to begin with."""
@@ -205,15 +202,11 @@ def combine(cooling: Cooling, seen: SeenClusters, speed: float) -> None:
             speed = length / max(run.elapsed() - began, 1e-3)
         if seen.relax(cooling.best, cooling.price, clock) is None:
             return
-        most, proven, complete = FEWEST, True, False
-        while proven and not complete:
-            chosen = seen.choose(most, clock.within(0.8 * run.remaining()), run.seed)
-            proven, complete, most = chosen.proven, chosen.complete, int(GROWTH * most)
-            if chosen.labels is not None:
-                improved |= cooling.load(chosen.labels)
-            if run.stopping():
-                return
-        failures = 0 if improved else failures + 1
+        labels, complete = seen.improve(clock.within(0.8 * run.remaining()), run.rng)
+        improved |= cooling.load(labels)
+        if run.stopping():
+            return
+        failures = failures + 1 if complete and not improved else 0
 
 
 class Cooling:

@@ -5,6 +5,7 @@ import pytest
 from oracles import random_instance
 
 import kanopy as kn
+import kanopy.solvers.heuristics.seen as module
 from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.costs import cluster_costs
 from kanopy.solvers.heuristics.ils import cost_table, neighbour_lists
@@ -59,14 +60,33 @@ def test_the_best_partition_out_of_some_clusters(cost):
         assert value <= optimum + 1e-7
         reduced = np.array(costs) - [seen.pool.duals[c].sum() for c in clusters] - seen.base
         assert reduced.min() >= -1e-7
-        chosen = seen.choose(10_000, Clock(), seed=0)
-        assert chosen.proven
-        assert chosen.complete
-        found = kn.solve(data, k, "random", cost=cost).problem.partition_cost(chosen.labels)
-        assert np.bincount(chosen.labels).min() >= k
+        chosen, proven = seen.improve(Clock(), rng)
+        assert proven
+        found = kn.solve(data, k, "random", cost=cost).problem.partition_cost(chosen)
+        assert np.bincount(chosen).min() >= k
         assert found <= optimum + 1e-7
         if distinct:
             assert found == pytest.approx(optimum, abs=1e-7)
+
+
+def test_regions_put_a_partition_right(monkeypatch):
+    """Damage in five places is undone although no MIP may have more than a few columns."""
+    monkeypatch.setattr(module, "MOST", 6)
+    monkeypatch.setattr(module, "QUICK", -1.0)  # regions do not grow
+    data = kn.generate("simu", n=90, d=3, seed=4)
+    good = kn.solve(data, 3, "ils", stop=kn.MaxIterations(500))
+    labels = good.labels.copy()
+    for a in range(0, 10, 2):
+        first, second = (np.flatnonzero(good.labels == c)[0] for c in (a, a + 1))
+        labels[[first, second]] = a + 1, a
+    clusters = [np.flatnonzero(good.labels == c) for c in range(good.labels.max() + 1)]
+    seen = SeenClusters(data, 3, seed=0)
+    collect(seen, clusters, cluster_costs(data, good.labels, "sse"))
+    seen.size = 2
+    seen.relax(labels, cluster_costs(data, labels, "sse"), Clock())
+    chosen, proven = seen.improve(Clock(), np.random.default_rng(0))
+    assert not proven
+    assert good.problem.partition_cost(chosen) == pytest.approx(good.objective)
 
 
 def test_the_search_collects_each_cluster_once_with_its_price():
