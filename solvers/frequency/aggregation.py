@@ -155,7 +155,7 @@ def aggregate(
         improve=improve,
         limit=limit,
         best=best,
-        stronger=stronger_backend(options.backend),
+        branching=backend.name == "highs",
     )
     search.minimise(member_program(problem, members, limit))
     assert search.best is not None

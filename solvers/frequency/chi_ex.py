@@ -128,7 +128,7 @@ def chi_ex(problem: Problem, run: Run, options: ChiExOptions) -> Outcome:
         improve=improve,
         limit=limit,
         best=numbers_of(best, total),
-        stronger=stronger_backend(options.backend),
+        branching=backend.name == "highs",
     )
     search.minimise(count_program(problem, limit))
     assert search.best is not None

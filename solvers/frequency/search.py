@@ -17,13 +17,22 @@ from kanopy.models.linear_form import LinearForm
 from kanopy.solvers.backends.choice import find_backend
 from kanopy.solvers.backends.highs import HighsBackend
 from kanopy.solvers.backends.protocol import Backend, BackendResult, Limits
+from kanopy.solvers.frequency.branching import Tree
+from kanopy.solvers.frequency.live import LiveLinear
 from kanopy.solvers.frequency.program import Floats, Ints, Program, simplify
 from kanopy.solvers.frequency.propagation import propagate
 from kanopy.solvers.frequency.relaxation import Relaxation, relax
+from kanopy.solvers.frequency.rounding import Rounding
 from kanopy.solvers.run import Run
 
-ROUNDS = (0, 100, 400, 1000, 3000)
-"""Most configurations of a block, round by round."""
+ROUNDS = (0, 0, 100, 100, 400, 1000, 3000)
+"""Most configurations of a block, round by round; all rounds but the first add cuts."""
+CUT_ROUNDS = 12
+"""How often cuts are added to a relaxation."""
+CUT_GAIN = 0.02
+"""Cuts go on while they close so much of what the bound has gained or lacks."""
+TREE_CONFIGURATIONS = 0
+"""Most configurations of a block in branch and bound."""
 FINAL_CONFIGURATIONS = 100
 """Most configurations of a block in the mixed-integer program."""
 MANY_OPTIONS = 100
@@ -34,6 +43,15 @@ SOLVER_ERROR = 1e-7
 """Relative error that the bound of a mixed-integer solver working in doubles may have."""
 COST_UNIT = 1e-8
 """Costs are rounded to multiples of this for a solver that works in whole numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strengthened:
+    """A relaxation with cuts, in a running solver, and its duals."""
+
+    relaxation: Relaxation
+    live: LiveLinear
+    duals: Floats
 
 
 @dataclass
@@ -77,6 +95,7 @@ class Search:
     gap: float = CLOSED
     final_configurations: int | None = None
     stronger: Backend | None = None
+    branching: bool = False
     bound: float = field(default=-np.inf, init=False)
     complete: bool = field(default=False, init=False)
 
@@ -90,26 +109,58 @@ class Search:
         program = tidy(program)
         self.prove(_least_cost(program))
         options = np.inf
-        for configurations in ROUNDS:
-            if self.solved(program) or self.run.stopping():
-                return None
+        for number, configurations in enumerate(ROUNDS):
+            if self.solved(program) or self.stopping():
+                return
             if configurations and len(program.cost) > 0.98 * options:
                 break  # the last round did not help
             options = len(program.cost)
-            relaxation = relax(program, configurations)
-            answer = self.linear(relaxation)
-            if answer.status == "infeasible":
-                return self.exhausted()
-            if answer.duals is None:
-                break
-            bound, program = relaxation.reduce(answer.duals, self.limit)
+            strong = self.strengthen(relax(program, configurations), CUT_ROUNDS if number else 0)
+            if strong is None:
+                self.exhausted()
+                return
+            bound, program = strong.relaxation.reduce(strong.duals, self.limit)
             self.prove(bound)
             program = tidy(program)
             if not self.solved(program):
                 self.offer(self.improve(program))
-        if not self.solved(program) and not self.run.stopping():
-            self.finish_by_integers(program)
-        return None
+        if not self.solved(program) and not self.stopping():
+            if self.branching:
+                self.finish_by_branching(program)
+            else:
+                self.finish_by_integers(program)
+
+    def strengthen(self, relaxation: Relaxation, rounds: int) -> Strengthened | None:
+        """Solve a relaxation and add cuts that its solution breaks; None if nothing is left."""
+        live = LiveLinear(relaxation.form, self.stopping)
+        rounding = Rounding(relaxation)
+        point = live.solve()
+        first = bound = -np.inf
+        for _ in range(rounds + 1):
+            if point is None:
+                return None
+            last, bound = bound, relaxation.lagrangian(point.duals)[0]
+            first = max(first, bound) if np.isinf(first) else first
+            if not point.optimal or self.hopeless(self.rounded(bound)):
+                break
+            if bound - last < CUT_GAIN * min(bound - first, self.limit - bound):
+                break
+            cuts = rounding.violated(point.x)
+            if cuts.shape[0] == 0 or _ == rounds:
+                break
+            relaxation = relaxation.with_cuts(cuts)
+            live.add(cuts)
+            point = live.solve()
+        return Strengthened(relaxation, live, point.duals)
+
+    def finish_by_branching(self, program: Program) -> None:
+        """Branch and bound on what is left."""
+        relaxation = relax(program, TREE_CONFIGURATIONS, whole_sums=True)
+        strong = self.strengthen(relaxation, CUT_ROUNDS)
+        if strong is None:
+            self.exhausted()
+        else:
+            self.complete = Tree(strong.relaxation, strong.live, self).search()
 
     def relaxation_feasible(self, program: Program) -> bool:
         """Whether propagation and the first relaxations leave a program any solution."""
@@ -139,6 +190,15 @@ class Search:
             return False
         gap = CLOSED * max(1.0, abs(self.limit))
         return self.limit - self.bound <= (gap if self.best is None else max(gap, self.gap))
+
+    def hopeless(self, bound: float) -> bool:
+        """Whether solutions that cost so much are of no interest."""
+        gap = 0.0 if self.best is None else CLOSED * max(1.0, abs(self.limit))
+        return bound > self.limit - gap
+
+    def stopping(self, nodes: int = 0) -> bool:
+        """Count nodes, and say whether the run is to end."""
+        return self.run.stopping(nodes=nodes)
 
     def exhausted(self) -> None:
         """Nothing that costs less than the limit is left."""
