@@ -35,7 +35,7 @@ from kanopy.solvers.frequency.chi_ex import FORMULATIONS, deviation_weight
 from kanopy.solvers.frequency.paper import solve_as_printed
 from kanopy.solvers.frequency.program import Ints, Program
 from kanopy.solvers.frequency.relaxation import relax
-from kanopy.solvers.frequency.search import Search, choose_backend, tidy
+from kanopy.solvers.frequency.search import CUT_ROUNDS, Search, Strengthened, choose_backend, tidy
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -47,6 +47,8 @@ PENALTIES = (1.5, 2.0, 1.5)
 """Price of an error beyond the level, one for each run of simulated annealing."""
 
 
+LEVEL_CONFIGURATIONS = 100
+"""Most configurations of a block in the relaxation of a level."""
 STEP = 1e-3
 """A deviation less than the next possible one, but clearly above the one before."""
 
@@ -207,6 +209,7 @@ class _Levels:
         self.offer(self.best)
         self.domains = CountDomains.near(self.original, self.best, problem.k)
         self.annealed: set[float] = set()
+        self.relaxations: dict[float, Strengthened | None] = {}
         # Counts with a small χ² error have small errors everywhere.
         self.offer(
             anneal_counts(
@@ -252,11 +255,10 @@ class _Levels:
         ruled_out, possible = -1, len(levels) - 1
         while possible - ruled_out > 1 and not self.run.stopping():
             middle = (ruled_out + possible) // 2
-            search = Search(self.run, self.backend)
-            if search.relaxation_feasible(self.program(levels[middle], np.inf)):
-                possible = middle
-            else:
+            if self.relaxed(levels[middle]) is None:
                 ruled_out = middle
+            else:
+                possible = middle
         return levels, ruled_out + 1
 
     def least_deviation(self) -> float:
@@ -324,21 +326,34 @@ class _Levels:
             found = known <= limit or search.best is not None
             return _Deviation(0.0, found or search.complete, found)
 
-        relaxation = relax(program, 0)
-        duals = self.search(limit).linear(relaxation).duals if program.groups else np.zeros(0)
-        bound = least
-        if duals is not None:
-            bound = max(bound, self.rounded(relaxation.lagrangian(duals)[0]))
+        strong = self.relaxed(level)
+        if strong is None:
+            return _Deviation(limit, True, False)
+        relaxation, duals = strong.relaxation, strong.duals
+        bound = max(least, self.rounded(relaxation.lagrangian(duals)[0]))
+        step = 0.0
         while bound < min(known, limit) - 1e-6:
             self.run.proved(min(lowest + weight * bound, others, self.best_objective))
-            search = self.search(bound + STEP)
-            search.minimise(program if duals is None else relaxation.reduce(duals, bound + STEP)[1])
-            if search.best is not None:
-                return _Deviation(bound, True, True)
+            asked = min(bound + step, limit) + STEP
+            search = self.search(asked)
+            search.minimise(relaxation.reduce(duals, asked)[1])
             if not search.complete:
-                return _Deviation(bound, False, False)
-            bound = self.rounded(bound + 1.0)
+                return _Deviation(max(bound, min(search.bound, limit)), False, False)
+            if search.best is not None:
+                return _Deviation(search.limit, True, True)
+            bound, step = self.rounded(asked), 2 * step + 2
         return _Deviation(min(bound, known, limit), True, known <= limit)
+
+    def relaxed(self, level: float) -> Strengthened | None:
+        """The relaxation of a level, with cuts; None if the level has no solution."""
+        if level not in self.relaxations:
+            program = tidy(self.program(level, np.inf))
+            strong = None
+            if not program.infeasible:
+                relaxation = relax(program, LEVEL_CONFIGURATIONS)
+                strong = self.search(np.inf).strengthen(relaxation, CUT_ROUNDS)
+            self.relaxations[level] = strong
+        return self.relaxations[level]
 
     def search(self, limit: float) -> Search:
         """A search for counts of at most so much deviation; any will do if w = 0."""

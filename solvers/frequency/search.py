@@ -162,16 +162,6 @@ class Search:
         else:
             self.complete = Tree(strong.relaxation, strong.live, self).search()
 
-    def relaxation_feasible(self, program: Program) -> bool:
-        """Whether propagation and the first relaxations leave a program any solution."""
-        program = tidy(program)
-        for configurations in ROUNDS[:2]:
-            if program.groups == 0 or program.infeasible:
-                return not program.infeasible
-            if self.linear(relax(program, configurations)).status == "infeasible":
-                return False
-        return True
-
     def solved(self, program: Program) -> bool:
         """Whether nothing is left to decide, or to gain."""
         if not self.complete:
@@ -246,6 +236,12 @@ class Search:
         if blocks is None:
             blocks = FINAL_CONFIGURATIONS
         relaxation = relax(program, 0 if whole else blocks, whole_sums=whole)
+        if not whole:
+            strong = self.strengthen(relaxation, CUT_ROUNDS)
+            if strong is None:
+                self.exhausted()
+                return
+            relaxation = strong.relaxation
         form, unit, error = relaxation.form, 1.0, SOLVER_ERROR
         if whole:
             form, unit = _in_units(form), COST_UNIT
