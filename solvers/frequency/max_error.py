@@ -49,6 +49,8 @@ PENALTIES = (1.5, 2.0, 1.5)
 
 LEVEL_CONFIGURATIONS = 100
 """Most configurations of a block in the relaxation of a level."""
+PATIENCE = 4
+"""So many numbers are tried one by one; then the questions take in ever more."""
 STEP = 1e-3
 """A deviation less than the next possible one, but clearly above the one before."""
 
@@ -315,9 +317,10 @@ class _Levels:
         limit = float(self.total + self.original.sum())  # |y − y⁰| ≤ y + y⁰
         if weight > 0:
             limit = min(limit, (self.best_objective - lowest) / weight)
-        program = tidy(self.program(level, limit))
-        if program.infeasible:
+        strong = self.relaxed(level)
+        if strong is None:
             return _Deviation(limit, True, False)
+        program = strong.relaxation.program
         known = program.objective(numbers_of(self.best, self.total))
         if weight == 0:
             search = self.search(limit)
@@ -326,22 +329,20 @@ class _Levels:
             found = known <= limit or search.best is not None
             return _Deviation(0.0, found or search.complete, found)
 
-        strong = self.relaxed(level)
-        if strong is None:
-            return _Deviation(limit, True, False)
         relaxation, duals = strong.relaxation, strong.duals
         bound = max(least, self.rounded(relaxation.lagrangian(duals)[0]))
-        step = 0.0
+        asked = 0
         while bound < min(known, limit) - 1e-6:
             self.run.proved(min(lowest + weight * bound, others, self.best_objective))
-            asked = min(bound + step, limit) + STEP
-            search = self.search(asked)
-            search.minimise(relaxation.reduce(duals, asked)[1])
+            asked += 1
+            upper = min(bound + 2 ** max(asked - PATIENCE, 0) - 1, limit) + STEP
+            search = self.search(upper)
+            search.minimise(relaxation.reduce(duals, upper)[1])
             if not search.complete:
                 return _Deviation(max(bound, min(search.bound, limit)), False, False)
             if search.best is not None:
                 return _Deviation(search.limit, True, True)
-            bound, step = self.rounded(asked), 2 * step + 2
+            bound = self.rounded(upper)
         return _Deviation(min(bound, known, limit), True, known <= limit)
 
     def relaxed(self, level: float) -> Strengthened | None:

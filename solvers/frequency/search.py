@@ -30,7 +30,9 @@ ROUNDS = (0, 0, 100, 100, 400, 1000, 3000)
 CUT_ROUNDS = 12
 """How often cuts are added to a relaxation."""
 CUT_GAIN = 0.02
-"""Cuts go on while they close so much of what the bound has gained or lacks."""
+"""Cuts go on while some rounds gain so much of what the bound has gained so far, or lacks."""
+CUT_PATIENCE = 2
+"""How many rounds these are."""
 TREE_CONFIGURATIONS = 0
 """Most configurations of a block in branch and bound."""
 FINAL_CONFIGURATIONS = 100
@@ -135,22 +137,21 @@ class Search:
         live = LiveLinear(relaxation.form, self.stopping)
         rounding = Rounding(relaxation)
         point = live.solve()
-        first = bound = -np.inf
-        for _ in range(rounds + 1):
-            if point is None:
-                return None
-            last, bound = bound, relaxation.lagrangian(point.duals)[0]
-            first = max(first, bound) if np.isinf(first) else first
-            if not point.optimal or self.hopeless(self.rounded(bound)):
+        bounds = [-np.inf]
+        while point is not None:
+            bounds.append(relaxation.lagrangian(point.duals)[0])
+            if len(bounds) > rounds + 1 or not point.optimal:
                 break
-            if bound - last < CUT_GAIN * min(bound - first, self.limit - bound):
+            if self.hopeless(self.rounded(bounds[-1])) or _stalled(bounds, self.limit):
                 break
             cuts = rounding.violated(point.x)
-            if cuts.shape[0] == 0 or _ == rounds:
+            if cuts.shape[0] == 0:
                 break
             relaxation = relaxation.with_cuts(cuts)
             live.add(cuts)
             point = live.solve()
+        if point is None:
+            return None
         return Strengthened(relaxation, live, point.duals)
 
     def finish_by_branching(self, program: Program) -> None:
@@ -295,6 +296,14 @@ def _least_cost(program: Program) -> float:
         if len(costs):
             least += float(np.minimum.reduceat(costs, starts[:-1]).sum())
     return program.constant + least - 1e-9 * max(1.0, abs(program.constant) + abs(least))
+
+
+def _stalled(bounds: list[float], limit: float) -> bool:
+    """Whether the last rounds of cuts gained little, measured by all gains and by the gap."""
+    if len(bounds) < CUT_PATIENCE + 2:
+        return False
+    scale = min(bounds[-1] - bounds[1], limit - bounds[-1])
+    return bounds[-1] - bounds[-1 - CUT_PATIENCE] < CUT_GAIN * scale
 
 
 def tidy(program: Program) -> Program:
