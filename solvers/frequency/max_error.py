@@ -364,6 +364,7 @@ class _Levels:
             found=lambda numbers, _: self.offer(counts_of(numbers, self.total)),
             limit=limit,
             rounded=self.rounded,
+            branching=self.backend.name == "highs",
             gap=1.99 if self.problem.deviation_weight > 0 else np.inf,
             final_configurations=0 if self.problem.deviation_weight > 0 else None,
         )

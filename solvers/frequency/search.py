@@ -142,7 +142,7 @@ class Search:
             bounds.append(relaxation.lagrangian(point.duals)[0])
             if len(bounds) > rounds + 1 or not point.optimal:
                 break
-            if self.hopeless(self.rounded(bounds[-1])) or _stalled(bounds, self.limit):
+            if self.hopeless(bounds[-1]) or _stalled(bounds, self.limit):
                 break
             cuts = rounding.violated(point.x)
             if cuts.shape[0] == 0:
@@ -184,8 +184,10 @@ class Search:
 
     def hopeless(self, bound: float) -> bool:
         """Whether solutions that cost so much are of no interest."""
-        gap = 0.0 if self.best is None else CLOSED * max(1.0, abs(self.limit))
-        return bound > self.limit - gap
+        gap = 0.0
+        if self.best is not None:
+            gap = max(CLOSED * max(1.0, abs(self.limit)), self.gap)
+        return self.rounded(bound) > self.limit - gap
 
     def stopping(self, nodes: int = 0) -> bool:
         """Count nodes, and say whether the run is to end."""
@@ -237,12 +239,6 @@ class Search:
         if blocks is None:
             blocks = FINAL_CONFIGURATIONS
         relaxation = relax(program, 0 if whole else blocks, whole_sums=whole)
-        if not whole:
-            strong = self.strengthen(relaxation, CUT_ROUNDS)
-            if strong is None:
-                self.exhausted()
-                return
-            relaxation = strong.relaxation
         form, unit, error = relaxation.form, 1.0, SOLVER_ERROR
         if whole:
             form, unit = _in_units(form), COST_UNIT
