@@ -65,8 +65,8 @@ class Tree:
         self.propagation = Propagation(self.program)
         self.least_pruned = np.inf
 
-    def search(self) -> bool:
-        """Search all nodes; False if stopped before."""
+    def search(self, most_nodes: int) -> bool:
+        """Search all nodes; False if stopped before, or if there are more than so many."""
         incumbent, ties = self.incumbent, count()
         waiting: list[tuple[float, int, Node]] = []
         node: Node | None = Node(
@@ -79,8 +79,9 @@ class Tree:
                 node = heappop(waiting)[2]
             others = min(self.least_pruned, waiting[0][0] if waiting else np.inf)
             incumbent.prove(min(node.bound, others))
-            if incumbent.stopping(nodes=1):
+            if incumbent.stopping(nodes=1) or most_nodes == 0:
                 return False
+            most_nodes -= 1
             if incumbent.hopeless(node.bound):
                 self.prune(node.bound)
                 node = None

@@ -49,6 +49,8 @@ PENALTIES = (1.5, 2.0, 1.5)
 
 LEVEL_CONFIGURATIONS = 100
 """Most configurations of a block in the relaxation of a level."""
+MOST_NODES = 50
+"""Nodes of our own tree before a mixed-integer solver takes over."""
 PATIENCE = 4
 """So many numbers are tried one by one; then the questions take in ever more."""
 STEP = 1e-3
@@ -364,7 +366,8 @@ class _Levels:
             found=lambda numbers, _: self.offer(counts_of(numbers, self.total)),
             limit=limit,
             rounded=self.rounded,
-            branching=self.backend.name == "highs",
+            rounds=() if self.problem.deviation_weight > 0 else None,
+            most_nodes=MOST_NODES if self.backend.name == "highs" else 0,
             gap=1.99 if self.problem.deviation_weight > 0 else np.inf,
             final_configurations=0 if self.problem.deviation_weight > 0 else None,
         )

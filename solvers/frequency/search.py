@@ -33,8 +33,8 @@ CUT_GAIN = 0.02
 """Cuts go on while some rounds gain so much of what the bound has gained so far, or lacks."""
 CUT_PATIENCE = 2
 """How many rounds these are."""
-TREE_CONFIGURATIONS = 0
-"""Most configurations of a block in branch and bound."""
+MOST_NODES = 3000
+"""Nodes of our own tree before a mixed-integer solver takes over where errors are squared."""
 FINAL_CONFIGURATIONS = 100
 """Most configurations of a block in the mixed-integer program."""
 MANY_OPTIONS = 100
@@ -97,7 +97,8 @@ class Search:
     gap: float = CLOSED
     final_configurations: int | None = None
     stronger: Backend | None = None
-    branching: bool = False
+    most_nodes: int = 0
+    rounds: tuple[int, ...] | None = None
     bound: float = field(default=-np.inf, init=False)
     complete: bool = field(default=False, init=False)
 
@@ -111,7 +112,8 @@ class Search:
         program = tidy(program)
         self.prove(_least_cost(program))
         options = np.inf
-        for number, configurations in enumerate(ROUNDS):
+        rounds = ROUNDS if self.rounds is None else self.rounds
+        for number, configurations in enumerate(rounds):
             if self.solved(program) or self.stopping():
                 return
             if configurations and len(program.cost) > 0.98 * options:
@@ -127,9 +129,9 @@ class Search:
             if not self.solved(program):
                 self.offer(self.improve(program))
         if not self.solved(program) and not self.stopping():
-            if self.branching:
+            if self.most_nodes:
                 self.finish_by_branching(program)
-            else:
+            if not self.complete and not self.stopping():
                 self.finish_by_integers(program)
 
     def strengthen(self, relaxation: Relaxation, rounds: int) -> Strengthened | None:
@@ -156,12 +158,12 @@ class Search:
 
     def finish_by_branching(self, program: Program) -> None:
         """Branch and bound on what is left."""
-        relaxation = relax(program, TREE_CONFIGURATIONS, whole_sums=True)
+        relaxation = relax(program, 0, whole_sums=True)
         strong = self.strengthen(relaxation, CUT_ROUNDS)
         if strong is None:
             self.exhausted()
         else:
-            self.complete = Tree(strong.relaxation, strong.live, self).search()
+            self.complete = Tree(strong.relaxation, strong.live, self).search(self.most_nodes)
 
     def solved(self, program: Program) -> bool:
         """Whether nothing is left to decide, or to gain."""
