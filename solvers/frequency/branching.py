@@ -3,7 +3,8 @@
 A node is a set of options and values that are left. At each node the relaxation is solved for
 these, what its prices rule out is dropped and propagated, and the options of an undecided group are
 split into two halves of about equal share, in their order. The better half is looked at next; the
-other one waits until it has the least bound.
+other one waits until it has the least bound, rounded up where objectives are, and the last to come
+is the first among equals.
 
 The tree is small where a mixed-integer solver's own effort at every node, cuts and trial branches,
 would take most of the time.
@@ -11,6 +12,7 @@ would take most of the time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -31,6 +33,7 @@ class Incumbent(Protocol):
     """What the tree shares with the search that it is part of."""
 
     limit: float
+    rounded: Callable[[float], float]
 
     def offer(self, numbers: Ints | None) -> None:
         """Keep a solution if it is better."""
@@ -62,6 +65,9 @@ class Tree:
         self.program = relaxation.program
         self.owner = self.program.owner
         self.columns = np.concatenate([np.zeros(0, dtype=np.int64), *relaxation.values])
+        lengths = np.array([len(positions) for positions in relaxation.values], dtype=np.int64)
+        coarse = lengths < np.diff(self.program.sum_start)[relaxation.sums]
+        self.shared = np.repeat(coarse, lengths)  # a column for more values than its own stays
         self.propagation = Propagation(self.program)
         self.least_pruned = np.inf
 
@@ -89,7 +95,7 @@ class Tree:
             halves = self.halves(node)
             node = halves[0] if halves else None
             for half in halves[1:]:
-                heappush(waiting, (half.bound, next(ties), half))
+                heappush(waiting, (incumbent.rounded(half.bound), -next(ties), half))
         incumbent.prove(min(self.least_pruned, incumbent.limit))
         return True
 
@@ -103,7 +109,9 @@ class Tree:
         while self.propagation.drop(options, values):
             columns = np.ones(len(self.relaxation.owner), dtype=np.bool_)
             columns[: len(options)] = options
-            columns[len(options) : len(options) + len(self.columns)] = values[self.columns]
+            columns[len(options) : len(options) + len(self.columns)] = (
+                values[self.columns] | self.shared
+            )
             self.live.open(columns)
             point = self.live.solve()
             if point is None:

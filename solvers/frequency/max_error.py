@@ -49,9 +49,9 @@ PENALTIES = (1.5, 2.0, 1.5)
 
 LEVEL_CONFIGURATIONS = 100
 """Most configurations of a block in the relaxation of a level."""
-MOST_NODES = 50
+MOST_NODES = 150
 """Nodes of our own tree before a mixed-integer solver takes over."""
-PATIENCE = 4
+PATIENCE = 3
 """So many numbers are tried one by one; then the questions take in ever more."""
 STEP = 1e-3
 """A deviation less than the next possible one, but clearly above the one before."""
@@ -336,8 +336,10 @@ class _Levels:
         asked = 0
         while bound < min(known, limit) - 1e-6:
             self.run.proved(min(lowest + weight * bound, others, self.best_objective))
-            asked += 1
             upper = min(bound + 2 ** max(asked - PATIENCE, 0) - 1, limit) + STEP
+            if asked and known > limit:  # there may be none
+                upper = limit + STEP
+            asked += 1
             search = self.search(upper)
             search.minimise(relaxation.reduce(duals, upper)[1])
             if not search.complete:

@@ -158,7 +158,7 @@ class Search:
 
     def finish_by_branching(self, program: Program) -> None:
         """Branch and bound on what is left."""
-        relaxation = relax(program, 0, whole_sums=True)
+        relaxation = relax(program, 0)
         strong = self.strengthen(relaxation, CUT_ROUNDS)
         if strong is None:
             self.exhausted()
