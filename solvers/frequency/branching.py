@@ -12,7 +12,6 @@ would take most of the time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -33,7 +32,9 @@ class Incumbent(Protocol):
     """What the tree shares with the search that it is part of."""
 
     limit: float
-    rounded: Callable[[float], float]
+
+    def rounded(self, bound: float, /) -> float:
+        """The least objective that a solution can have, no smaller than a bound."""
 
     def offer(self, numbers: Ints | None) -> None:
         """Keep a solution if it is better."""
@@ -58,7 +59,7 @@ class Node:
 
 
 class Tree:
-    """Nodes of a relaxation whose every unfolded sum has a column for each value."""
+    """Branch and bound on the program of a relaxation."""
 
     def __init__(self, relaxation: Relaxation, live: LiveLinear, incumbent: Incumbent) -> None:
         self.relaxation, self.live, self.incumbent = relaxation, live, incumbent

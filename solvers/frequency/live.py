@@ -94,7 +94,7 @@ class LiveLinear:
             return None
         solution = self._highs.getSolution()
         x, duals = np.array(solution.col_value), np.array(solution.row_dual)
-        if len(duals) == 0:  # stopped too early: without prices at least nothing is wrong
+        if len(duals) == 0 or not np.isfinite(duals).all():  # no prices claim too little, not much
             x, duals = np.zeros(self._highs.getNumCol()), np.zeros(self._highs.getNumRow())
         return LivePoint(x, duals, status == known.kOptimal)
 

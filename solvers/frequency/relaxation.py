@@ -159,7 +159,9 @@ class Relaxation:
                 values[part] = kept[offset:end]
             else:  # between values that have a column, cost and price are straight lines
                 known = program.sum_value[positions]
-                values[part] = np.interp(program.sum_value[part], known, excess[offset:end]) <= slack
+                values[part] = (
+                    np.interp(program.sum_value[part], known, excess[offset:end]) <= slack
+                )
             offset = end
         for block in self.blocks:
             possible = block.configurations[kept[offset : offset + len(block.cost)]]

@@ -80,9 +80,7 @@ class Rounding:
         amounts = np.floor_divide(self.amount.data[left] * numerator[owner], denominator[owner])
         entries = np.concatenate([amounts, -self._right(numerator, denominator)[right]])
         rows = np.concatenate([place[owner], place[self.owner[right]]])
-        columns = np.concatenate(
-            [self.amount.indices[left], self.options + np.flatnonzero(right)]
-        )
+        columns = np.concatenate([self.amount.indices[left], self.options + np.flatnonzero(right)])
         cuts = sp.csr_array(
             (entries.astype(np.float64), (rows, columns)), shape=(len(chosen), self.width)
         )

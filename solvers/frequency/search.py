@@ -1,8 +1,9 @@
 """Exact search: reduce a choice program by ever tighter relaxations, then solve what is left.
 
-Each round relaxes the program with larger blocks, raises the bound, drops what the bound rules out,
-and lets a heuristic look for a better solution in what remains. Most programs of the thesis are
-empty after a few rounds; the rest goes to a mixed-integer solver.
+Each round relaxes the program with larger blocks and cuts, raises the bound, drops what the bound
+rules out, and lets a heuristic look for a better solution in what remains. Many programs of the
+thesis are empty after a few rounds; the others are left to a tree of our own or, if that grows too
+large or another solver is asked for, to a mixed-integer solver.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ import numpy as np
 from kanopy.instances.errors import KanopyError
 from kanopy.models.linear_form import LinearForm
 from kanopy.solvers.backends.choice import find_backend
-from kanopy.solvers.backends.highs import HighsBackend
-from kanopy.solvers.backends.protocol import Backend, BackendResult, Limits
+from kanopy.solvers.backends.protocol import Backend, Limits
 from kanopy.solvers.frequency.branching import Tree
 from kanopy.solvers.frequency.live import LiveLinear
 from kanopy.solvers.frequency.program import Floats, Ints, Program, simplify
@@ -84,6 +84,10 @@ class Search:
         Most configurations of a block in the mixed-integer program.
     stronger
         Solver that takes the place of ``backend`` if there are many options.
+    most_nodes
+        Nodes of our own tree before that; none if 0.
+    rounds
+        Most configurations of a block, round by round, if not ``ROUNDS``.
     """
 
     run: Run
@@ -158,8 +162,7 @@ class Search:
 
     def finish_by_branching(self, program: Program) -> None:
         """Branch and bound on what is left."""
-        relaxation = relax(program, 0)
-        strong = self.strengthen(relaxation, CUT_ROUNDS)
+        strong = self.strengthen(relax(program, 0), CUT_ROUNDS)
         if strong is None:
             self.exhausted()
         else:
@@ -215,13 +218,6 @@ class Search:
         if objective < self.limit or (self.best is None and objective <= self.limit):
             self.limit, self.best = objective, numbers
             self.found(numbers, objective)
-
-    def linear(self, relaxation: Relaxation) -> BackendResult:
-        """Solve the relaxation as a linear program."""
-        form = relaxation.form
-        return HighsBackend().solve(
-            replace(form, integer=np.zeros(len(form.cost), dtype=np.bool_)), self.limits()
-        )
 
     def limits(self) -> Limits:
         """What is left of the time."""
