@@ -8,10 +8,10 @@ solution with such an excess costs at least a + w·D(b). Spans of levels are spl
 the order of their bounds until no span can win.
 
 D is a whole number and as odd or even as Σy − Σy⁰, since |d| and d are: bounds on it are rounded
-up to the next such number. These are few, so D is found from below: is there a solution whose
-deviation is the bound, or else the next number, and so on? With a limit that tight the duals of the
-relaxation leave so little to choose from that each question is answered quickly, and the first
-solution found is optimal.
+up to the next such number. The relaxation with cuts is mostly right then, or a number short. So D
+is found from below: is there a solution whose deviation is the bound, or else the next number, and
+so on? With a limit that tight the duals of the relaxation leave so little to choose from that each
+question is answered quickly, and the first solution found is optimal.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ PROPOSALS = 5_000
 """Moves of one run of simulated annealing per combination, up to a hundred combinations."""
 PENALTIES = (1.5, 2.0, 1.5)
 """Price of an error beyond the level, one for each run of simulated annealing."""
-
-
 LEVEL_CONFIGURATIONS = 100
 """Most configurations of a block in the relaxation of a level."""
 MOST_NODES = 150
@@ -362,14 +360,15 @@ class _Levels:
 
     def search(self, limit: float) -> Search:
         """A search for counts of at most so much deviation; any will do if w = 0."""
+        own_tree = self.backend.name == "highs"
         return Search(
             self.run,
             self.backend,
             found=lambda numbers, _: self.offer(counts_of(numbers, self.total)),
             limit=limit,
             rounded=self.rounded,
-            rounds=() if self.problem.deviation_weight > 0 else None,
-            most_nodes=MOST_NODES if self.backend.name == "highs" else 0,
+            rounds=() if own_tree and self.problem.deviation_weight > 0 else None,
+            most_nodes=MOST_NODES if own_tree else 0,
             gap=1.99 if self.problem.deviation_weight > 0 else np.inf,
             final_configurations=0 if self.problem.deviation_weight > 0 else None,
         )
