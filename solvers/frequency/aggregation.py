@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from kanopy.instances.errors import KanopyError
 from kanopy.solvers.frequency.annealing import Interaction, anneal_representatives
 from kanopy.solvers.frequency.program import Floats, Ints, Program
-from kanopy.solvers.frequency.search import Search, choose_backend, stronger_backend
+from kanopy.solvers.frequency.search import MOST_NODES, Search, choose_backend, stronger_backend
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -155,6 +155,7 @@ def aggregate(
         improve=improve,
         limit=limit,
         best=best,
+        most_nodes=MOST_NODES if backend.name == "highs" else 0,
         stronger=stronger_backend(options.backend),
     )
     search.minimise(member_program(problem, members, limit))

@@ -16,7 +16,7 @@ from kanopy.solvers.frequency.annealing import (
 from kanopy.solvers.frequency.cells import count_program, counts_of, numbers_of, sets_of
 from kanopy.solvers.frequency.paper import solve_as_printed
 from kanopy.solvers.frequency.program import Ints, Program
-from kanopy.solvers.frequency.search import Search, choose_backend, stronger_backend
+from kanopy.solvers.frequency.search import MOST_NODES, Search, choose_backend, stronger_backend
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -128,6 +128,7 @@ def chi_ex(problem: Problem, run: Run, options: ChiExOptions) -> Outcome:
         improve=improve,
         limit=limit,
         best=numbers_of(best, total),
+        most_nodes=MOST_NODES if backend.name == "highs" else 0,
         stronger=stronger_backend(options.backend),
     )
     search.minimise(count_program(problem, limit))

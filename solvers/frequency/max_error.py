@@ -8,10 +8,10 @@ solution with such an excess costs at least a + w·D(b). Spans of levels are spl
 the order of their bounds until no span can win.
 
 D is a whole number and as odd or even as Σy − Σy⁰, since |d| and d are: bounds on it are rounded
-up to the next such number. These are few, so D is found from below: is there a solution whose
-deviation is the bound, or else the next number, and so on? With a limit that tight the duals of the
-relaxation leave so little to choose from that each question is answered quickly, and the first
-solution found is optimal.
+up to the next such number. The relaxation with cuts is mostly right then, or a number short. So D
+is found from below: is there a solution whose deviation is the bound, or else the next number, and
+so on? With a limit that tight the duals of the relaxation leave so little to choose from that each
+question is answered quickly, and the first solution found is optimal.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kanopy.solvers.frequency.chi_ex import FORMULATIONS, deviation_weight
 from kanopy.solvers.frequency.paper import solve_as_printed
 from kanopy.solvers.frequency.program import Ints, Program
 from kanopy.solvers.frequency.relaxation import relax
-from kanopy.solvers.frequency.search import Search, choose_backend, tidy
+from kanopy.solvers.frequency.search import CUT_ROUNDS, Search, Strengthened, choose_backend, tidy
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -45,8 +45,12 @@ PROPOSALS = 5_000
 """Moves of one run of simulated annealing per combination, up to a hundred combinations."""
 PENALTIES = (1.5, 2.0, 1.5)
 """Price of an error beyond the level, one for each run of simulated annealing."""
-
-
+LEVEL_CONFIGURATIONS = 100
+"""Most configurations of a block in the relaxation of a level."""
+MOST_NODES = 150
+"""Nodes of our own tree before a mixed-integer solver takes over."""
+PATIENCE = 3
+"""So many numbers are tried one by one; then the questions take in ever more."""
 STEP = 1e-3
 """A deviation less than the next possible one, but clearly above the one before."""
 
@@ -207,6 +211,7 @@ class _Levels:
         self.offer(self.best)
         self.domains = CountDomains.near(self.original, self.best, problem.k)
         self.annealed: set[float] = set()
+        self.relaxations: dict[float, Strengthened | None] = {}
         # Counts with a small χ² error have small errors everywhere.
         self.offer(
             anneal_counts(
@@ -252,11 +257,10 @@ class _Levels:
         ruled_out, possible = -1, len(levels) - 1
         while possible - ruled_out > 1 and not self.run.stopping():
             middle = (ruled_out + possible) // 2
-            search = Search(self.run, self.backend)
-            if search.relaxation_feasible(self.program(levels[middle], np.inf)):
-                possible = middle
-            else:
+            if self.relaxed(levels[middle]) is None:
                 ruled_out = middle
+            else:
+                possible = middle
         return levels, ruled_out + 1
 
     def least_deviation(self) -> float:
@@ -313,9 +317,10 @@ class _Levels:
         limit = float(self.total + self.original.sum())  # |y − y⁰| ≤ y + y⁰
         if weight > 0:
             limit = min(limit, (self.best_objective - lowest) / weight)
-        program = tidy(self.program(level, limit))
-        if program.infeasible:
+        strong = self.relaxed(level)
+        if strong is None:
             return _Deviation(limit, True, False)
+        program = strong.relaxation.program
         known = program.objective(numbers_of(self.best, self.total))
         if weight == 0:
             search = self.search(limit)
@@ -324,30 +329,46 @@ class _Levels:
             found = known <= limit or search.best is not None
             return _Deviation(0.0, found or search.complete, found)
 
-        relaxation = relax(program, 0)
-        duals = self.search(limit).linear(relaxation).duals if program.groups else np.zeros(0)
-        bound = least
-        if duals is not None:
-            bound = max(bound, self.rounded(relaxation.lagrangian(duals)[0]))
+        relaxation, duals = strong.relaxation, strong.duals
+        bound = max(least, self.rounded(relaxation.lagrangian(duals)[0]))
+        asked = 0
         while bound < min(known, limit) - 1e-6:
             self.run.proved(min(lowest + weight * bound, others, self.best_objective))
-            search = self.search(bound + STEP)
-            search.minimise(program if duals is None else relaxation.reduce(duals, bound + STEP)[1])
-            if search.best is not None:
-                return _Deviation(bound, True, True)
+            upper = min(bound + 2 ** max(asked - PATIENCE, 0) - 1, limit) + STEP
+            if asked and known > limit:  # there may be none
+                upper = limit + STEP
+            asked += 1
+            search = self.search(upper)
+            search.minimise(relaxation.reduce(duals, upper)[1])
             if not search.complete:
-                return _Deviation(bound, False, False)
-            bound = self.rounded(bound + 1.0)
+                return _Deviation(max(bound, min(search.bound, limit)), False, False)
+            if search.best is not None:
+                return _Deviation(search.limit, True, True)
+            bound = self.rounded(upper)
         return _Deviation(min(bound, known, limit), True, known <= limit)
+
+    def relaxed(self, level: float) -> Strengthened | None:
+        """The relaxation of a level, with cuts; None if the level has no solution."""
+        if level not in self.relaxations:
+            program = tidy(self.program(level, np.inf))
+            strong = None
+            if not program.infeasible:
+                relaxation = relax(program, LEVEL_CONFIGURATIONS)
+                strong = self.search(np.inf).strengthen(relaxation, CUT_ROUNDS)
+            self.relaxations[level] = strong
+        return self.relaxations[level]
 
     def search(self, limit: float) -> Search:
         """A search for counts of at most so much deviation; any will do if w = 0."""
+        own_tree = self.backend.name == "highs"
         return Search(
             self.run,
             self.backend,
             found=lambda numbers, _: self.offer(counts_of(numbers, self.total)),
             limit=limit,
             rounded=self.rounded,
+            rounds=() if own_tree and self.problem.deviation_weight > 0 else None,
+            most_nodes=MOST_NODES if own_tree else 0,
             gap=1.99 if self.problem.deviation_weight > 0 else np.inf,
             final_configurations=0 if self.problem.deviation_weight > 0 else None,
         )

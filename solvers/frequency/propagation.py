@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kanopy.solvers.frequency.program import Program
+from kanopy.solvers.frequency.program import Mask, Program
 
 
 def propagate(program: Program) -> Program:
@@ -17,24 +17,33 @@ def propagate(program: Program) -> Program:
     """
     if program.infeasible:
         return program
-    amount = program.amount
-    amount.sort_indices()
     options = np.ones(len(program.cost), dtype=np.bool_)
     values = np.ones(len(program.sum_value), dtype=np.bool_)
-    _propagate(
-        program.start,
-        program.owner,
-        options,
-        amount.indptr.astype(np.int64),
-        amount.indices.astype(np.int64),
-        amount.data.astype(np.int64),
-        program.sum_start,
-        program.sum_value,
-        values,
-    )
+    Propagation(program).drop(options, values)
     if options.all() and values.all():
         return program
     return program.restricted(options, values)
+
+
+class Propagation:
+    """Propagation within a program some of whose options and values have been dropped."""
+
+    def __init__(self, program: Program) -> None:
+        amount = program.amount
+        amount.sort_indices()
+        self.groups = program.start, program.owner
+        self.sums = (
+            amount.indptr.astype(np.int64),
+            amount.indices.astype(np.int64),
+            amount.data.astype(np.int64),
+            program.sum_start,
+            program.sum_value,
+        )
+
+    def drop(self, options: Mask, values: Mask) -> bool:
+        """Clear the flags of what has no support; False (and no flag left) if nothing has."""
+        _propagate(*self.groups, options, *self.sums, values)
+        return bool(options.any())
 
 
 @njit(cache=True)

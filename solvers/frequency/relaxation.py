@@ -19,11 +19,14 @@ chosen, hence
 for *any* π; the duals of the linear program make it best. The price of a chosen column may exceed
 the least of its set by at most U − L(π) if the solution is to cost no more than U, since the other
 sets cost at least their minimum: all other options, values and configurations can be dropped.
+
+*Cuts* are further rows Cx ≤ 0 that hold for all solutions, though not for all points. With
+multipliers π ≤ 0 they add πCx ≥ 0 to what the links take, so the bound holds as before.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,7 +57,7 @@ class Relaxation:
 
     ``values[s]`` are the positions in ``program.sum_value`` of those values of ``sums[s]`` that
     have a column. ``owner`` numbers the set (group, sum or block) of each column, which is also the
-    row that says that its shares add up to one; the other rows are links.
+    row that says that its shares add up to one; the other rows are links, and cuts at the end.
     """
 
     program: Program
@@ -100,14 +103,34 @@ class Relaxation:
             offset += len(block.cost)
         return x
 
-    def lagrangian(self, duals: Floats) -> tuple[float, Floats]:
-        """L(π), rounded down, and by how much each column's price exceeds the least of its set."""
+    def with_cuts(self, cuts: sp.csr_array) -> Relaxation:
+        """The same relaxation with further rows cuts·x ≤ 0."""
+        form, number = self.form, cuts.shape[0]
+        return replace(
+            self,
+            form=replace(
+                form,
+                matrix=sp.csr_array(sp.vstack([form.matrix, cuts])),
+                row_lower=np.append(form.row_lower, np.full(number, -np.inf)),
+                row_upper=np.append(form.row_upper, np.zeros(number)),
+            ),
+        )
+
+    def lagrangian(self, duals: Floats, open_columns: Mask | None = None) -> tuple[float, Floats]:
+        """L(π), rounded down, and by how much each column's price exceeds the least of its set.
+
+        Only solutions with open columns count, if these are given; no set may be shut altogether.
+        """
         sets = int(self.owner[-1]) + 1 if len(self.owner) else 0
         links = duals.copy()
         links[:sets] = 0.0
+        cuts = np.isinf(self.form.row_lower)
+        links[cuts] = np.minimum(links[cuts], 0.0)
         price = self.form.cost - self.form.matrix.T @ links
         if sets == 0:
             return self.form.constant, price
+        if open_columns is not None:
+            price[~open_columns] = np.inf
         first = np.searchsorted(self.owner, np.arange(sets))
         least = np.minimum.reduceat(price, first)
         # A price is a sum of at most a thousand products: its rounding error is below 1e-13 times
@@ -119,6 +142,10 @@ class Relaxation:
     def reduce(self, duals: Floats, limit: float) -> tuple[float, Program]:
         """L(π), and the program without what only solutions dearer than ``limit`` use."""
         bound, excess = self.lagrangian(duals)
+        return bound, self.program.restricted(*self.within(limit, bound, excess))
+
+    def within(self, limit: float, bound: float, excess: Floats) -> tuple[Mask, Mask]:
+        """Which options and values a solution that costs at most ``limit`` may have."""
         slack = limit - bound + 1e-9 * max(1.0, abs(limit))
         kept = excess <= slack
         program = self.program
@@ -126,11 +153,16 @@ class Relaxation:
         values = np.ones(len(program.sum_value), dtype=np.bool_)
         offset = len(options)
         for c, positions in zip(self.sums, self.values, strict=True):
-            # Between values that have a column, cost and price are straight lines.
+            end = offset + len(positions)
             part = slice(program.sum_start[c], program.sum_start[c + 1])
-            known, above = program.sum_value[positions], excess[offset : offset + len(positions)]
-            values[part] = np.interp(program.sum_value[part], known, above) <= slack
-            offset += len(positions)
+            if len(positions) == part.stop - part.start:
+                values[part] = kept[offset:end]
+            else:  # between values that have a column, cost and price are straight lines
+                known = program.sum_value[positions]
+                values[part] = (
+                    np.interp(program.sum_value[part], known, excess[offset:end]) <= slack
+                )
+            offset = end
         for block in self.blocks:
             possible = block.configurations[kept[offset : offset + len(block.cost)]]
             offset += len(block.cost)
@@ -138,7 +170,7 @@ class Relaxation:
                 options[program.start[g] : program.start[g + 1]] &= np.isin(
                     classes, possible[:, position]
                 )
-        return bound, program.restricted(options, values)
+        return options, values
 
 
 def relax(program: Program, configurations: int, whole_sums: bool = False) -> Relaxation:

@@ -1,8 +1,9 @@
 """Exact search: reduce a choice program by ever tighter relaxations, then solve what is left.
 
-Each round relaxes the program with larger blocks, raises the bound, drops what the bound rules out,
-and lets a heuristic look for a better solution in what remains. Most programs of the thesis are
-empty after a few rounds; the rest goes to a mixed-integer solver.
+Each round relaxes the program with larger blocks and cuts, raises the bound, drops what the bound
+rules out, and lets a heuristic look for a better solution in what remains. Many programs of the
+thesis are empty after a few rounds; the others are left to a tree of our own or, if that grows too
+large or another solver is asked for, to a mixed-integer solver.
 """
 
 from __future__ import annotations
@@ -15,15 +16,25 @@ import numpy as np
 from kanopy.instances.errors import KanopyError
 from kanopy.models.linear_form import LinearForm
 from kanopy.solvers.backends.choice import find_backend
-from kanopy.solvers.backends.highs import HighsBackend
-from kanopy.solvers.backends.protocol import Backend, BackendResult, Limits
+from kanopy.solvers.backends.protocol import Backend, Limits
+from kanopy.solvers.frequency.branching import Tree
+from kanopy.solvers.frequency.live import LiveLinear
 from kanopy.solvers.frequency.program import Floats, Ints, Program, simplify
 from kanopy.solvers.frequency.propagation import propagate
 from kanopy.solvers.frequency.relaxation import Relaxation, relax
+from kanopy.solvers.frequency.rounding import Rounding
 from kanopy.solvers.run import Run
 
-ROUNDS = (0, 100, 400, 1000, 3000)
-"""Most configurations of a block, round by round."""
+ROUNDS = (0, 0, 100, 100, 400, 1000, 3000)
+"""Most configurations of a block, round by round; all rounds but the first add cuts."""
+CUT_ROUNDS = 12
+"""How often cuts are added to a relaxation."""
+CUT_GAIN = 0.02
+"""Cuts go on while some rounds gain so much of what the bound has gained so far, or lacks."""
+CUT_PATIENCE = 2
+"""How many rounds these are."""
+MOST_NODES = 3000
+"""Nodes of our own tree before a mixed-integer solver takes over where errors are squared."""
 FINAL_CONFIGURATIONS = 100
 """Most configurations of a block in the mixed-integer program."""
 MANY_OPTIONS = 100
@@ -34,6 +45,15 @@ SOLVER_ERROR = 1e-7
 """Relative error that the bound of a mixed-integer solver working in doubles may have."""
 COST_UNIT = 1e-8
 """Costs are rounded to multiples of this for a solver that works in whole numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strengthened:
+    """A relaxation with cuts, in a running solver, and its duals."""
+
+    relaxation: Relaxation
+    live: LiveLinear
+    duals: Floats
 
 
 @dataclass
@@ -64,6 +84,10 @@ class Search:
         Most configurations of a block in the mixed-integer program.
     stronger
         Solver that takes the place of ``backend`` if there are many options.
+    most_nodes
+        Nodes of our own tree before that; none if 0.
+    rounds
+        Most configurations of a block, round by round, if not ``ROUNDS``.
     """
 
     run: Run
@@ -77,6 +101,8 @@ class Search:
     gap: float = CLOSED
     final_configurations: int | None = None
     stronger: Backend | None = None
+    most_nodes: int = 0
+    rounds: tuple[int, ...] | None = None
     bound: float = field(default=-np.inf, init=False)
     complete: bool = field(default=False, init=False)
 
@@ -90,36 +116,57 @@ class Search:
         program = tidy(program)
         self.prove(_least_cost(program))
         options = np.inf
-        for configurations in ROUNDS:
-            if self.solved(program) or self.run.stopping():
-                return None
+        rounds = ROUNDS if self.rounds is None else self.rounds
+        for number, configurations in enumerate(rounds):
+            if self.solved(program) or self.stopping():
+                return
             if configurations and len(program.cost) > 0.98 * options:
                 break  # the last round did not help
             options = len(program.cost)
-            relaxation = relax(program, configurations)
-            answer = self.linear(relaxation)
-            if answer.status == "infeasible":
-                return self.exhausted()
-            if answer.duals is None:
-                break
-            bound, program = relaxation.reduce(answer.duals, self.limit)
+            strong = self.strengthen(relax(program, configurations), CUT_ROUNDS if number else 0)
+            if strong is None:
+                self.exhausted()
+                return
+            bound, program = strong.relaxation.reduce(strong.duals, self.limit)
             self.prove(bound)
             program = tidy(program)
             if not self.solved(program):
                 self.offer(self.improve(program))
-        if not self.solved(program) and not self.run.stopping():
-            self.finish_by_integers(program)
-        return None
+        if not self.solved(program) and not self.stopping():
+            if self.most_nodes:
+                self.finish_by_branching(program)
+            if not self.complete and not self.stopping():
+                self.finish_by_integers(program)
 
-    def relaxation_feasible(self, program: Program) -> bool:
-        """Whether propagation and the first relaxations leave a program any solution."""
-        program = tidy(program)
-        for configurations in ROUNDS[:2]:
-            if program.groups == 0 or program.infeasible:
-                return not program.infeasible
-            if self.linear(relax(program, configurations)).status == "infeasible":
-                return False
-        return True
+    def strengthen(self, relaxation: Relaxation, rounds: int) -> Strengthened | None:
+        """Solve a relaxation and add cuts that its solution breaks; None if nothing is left."""
+        live = LiveLinear(relaxation.form, self.stopping)
+        rounding = Rounding(relaxation)
+        point = live.solve()
+        bounds = [-np.inf]
+        while point is not None:
+            bounds.append(relaxation.lagrangian(point.duals)[0])
+            if len(bounds) > rounds + 1 or not point.optimal:
+                break
+            if self.hopeless(bounds[-1]) or _stalled(bounds, self.limit):
+                break
+            cuts = rounding.violated(point.x)
+            if cuts.shape[0] == 0:
+                break
+            relaxation = relaxation.with_cuts(cuts)
+            live.add(cuts)
+            point = live.solve()
+        if point is None:
+            return None
+        return Strengthened(relaxation, live, point.duals)
+
+    def finish_by_branching(self, program: Program) -> None:
+        """Branch and bound on what is left."""
+        strong = self.strengthen(relax(program, 0), CUT_ROUNDS)
+        if strong is None:
+            self.exhausted()
+        else:
+            self.complete = Tree(strong.relaxation, strong.live, self).search(self.most_nodes)
 
     def solved(self, program: Program) -> bool:
         """Whether nothing is left to decide, or to gain."""
@@ -139,6 +186,17 @@ class Search:
             return False
         gap = CLOSED * max(1.0, abs(self.limit))
         return self.limit - self.bound <= (gap if self.best is None else max(gap, self.gap))
+
+    def hopeless(self, bound: float) -> bool:
+        """Whether solutions that cost so much are of no interest."""
+        gap = 0.0
+        if self.best is not None:
+            gap = max(CLOSED * max(1.0, abs(self.limit)), self.gap)
+        return self.rounded(bound) > self.limit - gap
+
+    def stopping(self, nodes: int = 0) -> bool:
+        """Count nodes, and say whether the run is to end."""
+        return self.run.stopping(nodes=nodes)
 
     def exhausted(self) -> None:
         """Nothing that costs less than the limit is left."""
@@ -160,13 +218,6 @@ class Search:
         if objective < self.limit or (self.best is None and objective <= self.limit):
             self.limit, self.best = objective, numbers
             self.found(numbers, objective)
-
-    def linear(self, relaxation: Relaxation) -> BackendResult:
-        """Solve the relaxation as a linear program."""
-        form = relaxation.form
-        return HighsBackend().solve(
-            replace(form, integer=np.zeros(len(form.cost), dtype=np.bool_)), self.limits()
-        )
 
     def limits(self) -> Limits:
         """What is left of the time."""
@@ -239,6 +290,14 @@ def _least_cost(program: Program) -> float:
         if len(costs):
             least += float(np.minimum.reduceat(costs, starts[:-1]).sum())
     return program.constant + least - 1e-9 * max(1.0, abs(program.constant) + abs(least))
+
+
+def _stalled(bounds: list[float], limit: float) -> bool:
+    """Whether the last rounds of cuts gained little, measured by all gains and by the gap."""
+    if len(bounds) < CUT_PATIENCE + 2:
+        return False
+    scale = min(bounds[-1] - bounds[1], limit - bounds[-1])
+    return bounds[-1] - bounds[-1 - CUT_PATIENCE] < CUT_GAIN * scale
 
 
 def tidy(program: Program) -> Program:

@@ -72,9 +72,10 @@ def test_optimum_is_found_and_proved(seed):
         check(*tiny(rng), OPTIONS)
 
 
-@pytest.mark.parametrize("rounds", [None, ()])
-def test_search_alone_is_exact(rounds, monkeypatch):
-    """Without annealing the search has to find the optimum; without rounds, the solver."""
+@pytest.mark.parametrize(("rounds", "nodes"), [(None, 1000), ((), 1000), ((), 2), ((), 0)])
+def test_search_alone_is_exact(rounds, nodes, monkeypatch):
+    """Without annealing the search has to find the optimum; without rounds, tree and solver."""
+    monkeypatch.setattr("kanopy.solvers.frequency.aggregation.MOST_NODES", nodes)
     monkeypatch.setattr(
         "kanopy.solvers.frequency.aggregation.anneal_representatives",
         lambda original, start, *rest: start.copy(),

@@ -135,10 +135,16 @@ def test_search_proves_without_a_good_start(case, monkeypatch):
         check(problem, method, options, optimum(problem))
 
 
+@pytest.mark.parametrize("nodes", [0, 2, 1000])
 @pytest.mark.parametrize("case", CASES)
-def test_mixed_integer_finish_alone_is_exact(case, monkeypatch):
-    """Without any round of reduction the mixed-integer program has to be right by itself."""
+def test_finish_alone_is_exact(case, nodes, monkeypatch):
+    """Without any round of reduction the mixed-integer program has to be right by itself.
+
+    So has the tree, and the one after the other.
+    """
     monkeypatch.setattr("kanopy.solvers.frequency.search.ROUNDS", ())
+    monkeypatch.setattr("kanopy.solvers.frequency.chi_ex.MOST_NODES", nodes)
+    monkeypatch.setattr("kanopy.solvers.frequency.max_error.MOST_NODES", nodes)
     method, options = CASES[case]
     rng = np.random.default_rng(6)
     for _ in range(25):
