@@ -270,7 +270,7 @@ def test_stopped_solver_leaves_incumbent_and_bound(backend, ending, monkeypatch)
     options = {"backend": backend, "proposals": 2000}
     small = kn.generate("synthetic", n=30, p=1.0, k=3, seed=1)
     kn.solve(small, 3, "chi-ex", options=options)  # compile and load: their time is not the point
-    seconds = 4.0
+    seconds = 2.5
     stop = kn.MaxRuntime(seconds if ending == "time limit" else 60.0)
     timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
     if ending == "Ctrl-C":
