@@ -59,14 +59,13 @@ class LiveLinear:
             "solver": "simplex",
         }.items():
             self._highs.setOptionValue(option, value)
-        if self._highs.passModel(program) == self._highspy.HighsStatus.kError:
-            raise RuntimeError("HiGHS does not take the program")
+        self._check(self._highs.passModel(program))
         self._highs.cbSimplexInterrupt.subscribe(self._on_interrupt)
 
     def add(self, cuts: sp.csr_array) -> None:
         """Add rows cuts·x ≤ 0."""
         number = cuts.shape[0]
-        self._highs.addRows(
+        answer = self._highs.addRows(
             number,
             np.full(number, -self._highspy.kHighsInf),
             np.zeros(number),
@@ -75,15 +74,17 @@ class LiveLinear:
             cuts.indices.astype(np.int32),
             cuts.data.astype(np.float64),
         )
+        self._check(answer)
 
     def open(self, columns: Mask) -> None:
         """Keep the other columns at 0 from now on."""
         changed = np.flatnonzero(columns != self._open)
         if len(changed):
             upper = columns[changed].astype(np.float64)
-            self._highs.changeColsBounds(
+            answer = self._highs.changeColsBounds(
                 len(changed), changed.astype(np.int32), np.zeros(len(changed)), upper
             )
+            self._check(answer)
             self._open = columns.copy()
 
     def solve(self) -> LivePoint | None:
@@ -112,6 +113,10 @@ class LiveLinear:
             self._stopped.set()
             worker.join(GRACE)
             raise
+
+    def _check(self, answer: Any) -> None:
+        if answer == self._highspy.HighsStatus.kError:
+            raise RuntimeError("HiGHS does not take the program")
 
     def _on_interrupt(self, event: Any) -> None:
         if self._stopped.is_set():

@@ -251,8 +251,12 @@ class _Levels:
         Windows only grow with the level, so what is ruled out at a level is ruled out below, and
         bisection finds the first that is not. No level is below −min g, since |b_t| ≥ 0.
         """
+        assert self.problem.control is not None
+        goals = self.problem.control.values(self.original)
+        largest = max(self.total, int(goals.max(initial=0)))  # no cell is further from its goal
+        least = self.problem.deviation_weight * self.least_deviation()
         levels = [-float(self.free_errors[0])]
-        while self.can_win(levels[-1]):
+        while levels[-1] < largest and self.can_win(levels[-1] + least):
             levels.append(self.after(levels[-1]))
         ruled_out, possible = -1, len(levels) - 1
         while possible - ruled_out > 1 and not self.run.stopping():
@@ -273,11 +277,14 @@ class _Levels:
         return self.rounded(max(float(moved[self.original < self.problem.k].sum()), change))
 
     def rounded(self, deviation: float) -> float:
-        """The least possible deviation that is no smaller."""
+        """The least possible deviation that is no smaller, but for the error of a solver's bound.
+
+        Deviations are whole, and odd or even as Σy − Σy⁰ is.
+        """
         if not np.isfinite(deviation):
             return deviation
         odd = (self.total - int(self.original.sum())) % 2
-        return float(2 * np.ceil((deviation - odd) / 2 - 1e-6) + odd)
+        return float(2 * np.ceil((deviation - 0.2 * STEP - odd) / 2) + odd)
 
     def program(self, level: float, limit: float) -> Program:
         """Least deviation, at most ``limit``, within the windows of a level."""
@@ -332,7 +339,7 @@ class _Levels:
         relaxation, duals = strong.relaxation, strong.duals
         bound = max(least, self.rounded(relaxation.lagrangian(duals)[0]))
         asked = 0
-        while bound < min(known, limit) - 1e-6:
+        while bound < known - 0.5 and self.can_win(lowest + weight * bound):
             self.run.proved(min(lowest + weight * bound, others, self.best_objective))
             upper = min(bound + 2 ** max(asked - PATIENCE, 0) - 1, limit) + STEP
             if asked and known > limit:  # there may be none

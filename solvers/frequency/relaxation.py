@@ -133,10 +133,12 @@ class Relaxation:
             price[~open_columns] = np.inf
         first = np.searchsorted(self.owner, np.arange(sets))
         least = np.minimum.reduceat(price, first)
-        # A price is a sum of at most a thousand products: its rounding error is below 1e-13 times
-        # the sum of their absolute values.
+        # The rounding error of a price, a sum of so many products, is below their number times
+        # 2⁻⁵² times the sum of their absolute values.
+        terms = 100 + int(np.bincount(self.form.matrix.indices).max(initial=0))
         size = np.abs(self.form.cost) + abs(self.form.matrix).T @ np.abs(links)
-        error = 1e-13 * (float(np.maximum.reduceat(size, first).sum()) + abs(self.form.constant))
+        error = float(np.maximum.reduceat(size, first).sum()) + abs(self.form.constant)
+        error *= terms * 2.0**-52
         return self.form.constant + float(least.sum()) - error, price - least[self.owner]
 
     def reduce(self, duals: Floats, limit: float) -> tuple[float, Program]:

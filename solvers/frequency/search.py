@@ -105,6 +105,8 @@ class Search:
     rounds: tuple[int, ...] | None = None
     bound: float = field(default=-np.inf, init=False)
     complete: bool = field(default=False, init=False)
+    beyond: bool = field(default=False, init=False)
+    """Whether the bound was above the limit while no solution was known: there is none."""
 
     def minimise(self, program: Program) -> None:
         """Search; afterwards ``best`` and ``bound`` say what is known, and ``complete`` if all is.
@@ -182,10 +184,12 @@ class Search:
     @property
     def closed(self) -> bool:
         """Whether the bound is so close to the limit that nothing can be gained."""
-        if np.isinf(self.limit) or np.isinf(self.bound):
+        if self.best is None:  # a solution that costs just the limit is still of interest
+            return self.beyond
+        if np.isinf(self.bound):
             return False
         gap = CLOSED * max(1.0, abs(self.limit))
-        return self.limit - self.bound <= (gap if self.best is None else max(gap, self.gap))
+        return self.limit - self.bound <= max(gap, self.gap)
 
     def hopeless(self, bound: float) -> bool:
         """Whether solutions that cost so much are of no interest."""
@@ -205,7 +209,9 @@ class Search:
 
     def prove(self, bound: float) -> None:
         """Raise the bound; what was dropped costs more than the limit."""
-        bound = min(self.rounded(bound), self.limit)
+        bound = self.rounded(bound)
+        self.beyond |= self.best is None and bound > self.limit
+        bound = min(bound, self.limit)
         if bound > self.bound:
             self.bound = bound
             self.proved(bound)

@@ -81,7 +81,7 @@ def tiny(rng: np.random.Generator, cost: str) -> Problem:
         tolerance = [np.zeros(cells), rng.integers(0, 3, cells), rng.random(cells) * 2][
             int(rng.integers(3))
         ].astype(float)
-    weight = float(rng.choice([0.0, 1 / n, 0.4, 3.0]))
+    weight = float(rng.choice([0.0, 1 / n, 0.4, 3.0, 2e6]))
     return Problem(data, k, cost, tables, tolerance, weight, total)
 
 

@@ -175,3 +175,27 @@ def test_tree_keeps_to_its_limit_of_nodes_and_claims_no_more_than_it_proved():
         assert max(bounds) <= best + 1e-9
         beaten += not search.complete
     assert beaten > 0
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e5, 1e7])
+def test_a_limit_just_above_the_optimum_does_not_hide_it(scale):
+    """Closeness to the limit proves nothing while no solution is known."""
+    program = Program(
+        start=np.array([0, 2, 4]),
+        cost=np.array([0.5 * scale, 0.6 * scale] * 2),
+        number=np.arange(4),
+        amount=sp.csr_array(np.array([[1, 2, 1, 2]])),
+        sum_start=np.array([0, 3]),
+        sum_value=np.array([2, 3, 4]),
+        sum_cost=np.zeros(3),
+    )
+    search = Search(Run(None), HighsBackend(), limit=scale + 1e-3, rounded=np.floor, most_nodes=100)
+    search.minimise(program)
+    assert search.complete
+    assert search.best is not None
+    assert search.limit == scale
+    search = Search(Run(None), HighsBackend(), limit=scale - 1e-3, rounded=np.ceil)
+    search.minimise(program)
+    assert search.complete
+    assert search.best is None
+    assert search.bound <= scale
