@@ -5,10 +5,6 @@ import os
 import matplotlib as mpl
 import pytest
 from hypothesis import settings
-from warming import compile_once
-
-LONG_RUN = 1000
-"""Number of tests from which sharing the compilation pays."""
 
 mpl.use("Agg")
 settings.register_profile("kanopy", deadline=None, derandomize=True, max_examples=40)
@@ -23,10 +19,3 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "real_data" in item.keywords:
             item.add_marker(skip)
-
-
-def pytest_collection_finish(session):
-    """Before a long run, compile the kernels once for all workers."""
-    worker = getattr(session.config, "workerinput", None)
-    if worker is not None and len(session.items) >= LONG_RUN:
-        compile_once(worker["testrunuid"])
