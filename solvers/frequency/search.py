@@ -186,7 +186,7 @@ class Search:
         """Whether the bound is so close to the limit that nothing can be gained."""
         if self.best is None:  # a solution that costs just the limit is still of interest
             return self.beyond
-        if np.isinf(self.bound):
+        if np.isinf(self.limit) or np.isinf(self.bound):
             return False
         gap = CLOSED * max(1.0, abs(self.limit))
         return self.limit - self.bound <= max(gap, self.gap)
@@ -221,6 +221,8 @@ class Search:
         if numbers is None:
             return
         objective = self.source.objective(numbers)
+        if np.isinf(objective):  # the numbers are no solution
+            return
         if objective < self.limit or (self.best is None and objective <= self.limit):
             self.limit, self.best = objective, numbers
             self.found(numbers, objective)
