@@ -154,7 +154,8 @@ class SeenClusters:
                 self.size = int(1.25 * self.size) + 1
             elif len(region) < len(held) and seconds > 4 * QUICK:
                 self.size = max(int(0.8 * self.size), 2)
-            region = _region(table[:NEAR], table[held], self.size, rng)
+            # all clusters at once are the first MIP again
+            region = _region(table[:NEAR], table[held], min(self.size, 1 + len(held) // 2), rng)
         return labels_of(clusters[held], self._types), proven
 
     def _least(self, most: int) -> NDArray[np.bool_]:
