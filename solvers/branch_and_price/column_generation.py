@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.coefficients import right_hand_sides
 from kanopy.solvers.branch_and_price.master import Master, Relaxation
+from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import (
     Cuts,
     Duals,
@@ -38,6 +39,12 @@ SAFETY = 1e-9
 
 EARLY_BOUND = 6
 """Every so many rounds, complete pricing is tried before the truncated one has run dry."""
+
+NEARLY = 0.01
+"""Share of the gap that the duals of interior points may miss."""
+
+PER_ROW = 4
+"""Columns per row that are kept while interior points are used, which begin anew every time."""
 
 EARLY_NODES = 5_000_000
 """Nodes of such a try, spread evenly over the roots."""
@@ -131,6 +138,7 @@ class ColumnGeneration:
         cutoff: float = math.inf,
         on_bound: Callable[[Bound, Relaxation], None] = lambda bound, relaxation: None,
         most_rounds: int = 10_000,
+        central: bool = False,
     ) -> Generated:
         """Solve the relaxation.
 
@@ -144,6 +152,8 @@ class ColumnGeneration:
             End once the bound reaches this.
         on_bound
             Called with every better bound.
+        central
+            Begin with the duals of interior points, and purge columns on the way.
         """
         master, pricer = self.master, self.pricer
         limits = restrictions or Restrictions()
@@ -151,10 +161,14 @@ class ColumnGeneration:
         best = Bound()
         relaxation: Relaxation | None = None
         for rounds in range(1, most_rounds + 1):
-            solved = master.solve(clock.remaining())
+            solved = master.centre(clock.remaining()) if central else None
+            central = solved is not None
+            solved = solved or master.solve(clock.remaining())
             if solved is None or clock.over():
                 return Generated(relaxation, best, False, rounds)
             relaxation = solved
+            if central:
+                relaxation = self.slim(relaxation, PER_ROW * master.types)
             self.rounds += 1
             duals = self.open_duals(relaxation)
             search = replace(self.quick, threshold=-tolerance, deadline=clock.deadline)
@@ -187,11 +201,34 @@ class ColumnGeneration:
                     on_bound(best, relaxation)
                 if best.value >= cutoff:
                     return Generated(relaxation, best, False, rounds)
-            if added == 0:
+            if central:
+                if added > 0.002 * master.types:
+                    continue
+                central = False
+                vertex = master.solve(clock.remaining())
+                if vertex is None:
+                    return Generated(relaxation, best, False, rounds)
+                relaxation = vertex
+                # pricing with the vertex' duals would only prove this bound again
+                near = NEARLY * min(cutoff - best.value, relaxation.value)
+                if relaxation.value - best.value < near and not self._raise_artificials(vertex):
+                    return Generated(relaxation, best, True, rounds)
+            elif added == 0:
                 if self._raise_artificials(relaxation):
                     continue
                 return Generated(relaxation, best, True, rounds)
         return Generated(relaxation, best, False, most_rounds)
+
+    def slim(self, relaxation: Relaxation, most: int) -> Relaxation:
+        """Delete the columns of largest reduced cost if there are very many."""
+        master = self.master
+        if len(master) <= 1.5 * most:
+            return relaxation
+        reduced = reduced_costs(master.clusters, master.costs, relaxation.duals, master.cuts)
+        keep = reduced <= np.partition(reduced, most)[most]
+        keep |= relaxation.x > 0.01
+        master.purge(keep)
+        return replace(relaxation, x=relaxation.x[keep])
 
     def open_duals(self, relaxation: Relaxation) -> Duals:
         """Duals that price every cluster with a closed type out: the others cannot pay for it."""

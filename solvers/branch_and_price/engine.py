@@ -396,7 +396,11 @@ class Engine:
                 self.prove(bound)
 
         generated = self.generation.run(
-            self.clock, restrictions, cutoff=self.target(), on_bound=report
+            self.clock,
+            restrictions,
+            cutoff=self.target(),
+            on_bound=report,
+            central=root and self.master.large,
         )
         relaxation = generated.relaxation
         if relaxation is not None:

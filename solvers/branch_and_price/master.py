@@ -29,6 +29,9 @@ DUAL, PRIMAL = 1, 4
 FEW_ROWS = 500
 """Rows, all single, up to which the primal simplex takes columns in faster than the dual one."""
 
+ROUGH, FINE = 1e-4, 1e-8
+"""Tolerances of interior points: of duals to price with, and of the start of a crossover."""
+
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
@@ -82,12 +85,18 @@ class Master:
         self.upper = np.empty(0)
         self._known: set[bytes] = set()
         self._method = PRIMAL
+        self._astray = False
         self._highs = _program(multiplicities, self.most_clusters, artificials / unit)
 
     @property
     def types(self) -> int:
         """Number of partitioning rows, and of artificial columns before the clusters' ones."""
         return len(self.multiplicities)
+
+    @property
+    def large(self) -> bool:
+        """Whether many single rows make the simplex methods slow to take in many columns."""
+        return self.types > FEW_ROWS and bool(self.multiplicities.max() == 1)
 
     def __len__(self) -> int:
         return len(self.costs)
@@ -120,8 +129,7 @@ class Master:
         self.costs = np.concatenate([self.costs, costs])
         self.lower = np.concatenate([self.lower, np.zeros(number)])
         self.upper = np.concatenate([self.upper, np.full(number, np.inf)])
-        many = self.types > FEW_ROWS and self.multiplicities.max() == 1
-        self._method = DUAL if many else PRIMAL
+        self._method = DUAL if self.large else PRIMAL
         return number
 
     def add_cuts(self, cuts: Cuts) -> None:
@@ -197,6 +205,9 @@ class Master:
     def solve(self, seconds: float = math.inf) -> Relaxation | None:
         """Solve the relaxation from where the last one ended; None if the limit strikes."""
         highs = self._highs
+        if self._astray and self._interior(seconds, FINE, "on") is not None:
+            self._astray = False
+            self._method = PRIMAL
         limit = min(seconds + highs.getRunTime(), highspy.kHighsInf)
         highs.setOptionValue("time_limit", limit)
         highs.setOptionValue("simplex_strategy", self._method)
@@ -212,6 +223,33 @@ class Master:
                 highs.setOptionValue("simplex_strategy", DUAL)
                 highs.setOptionValue("time_limit", min(seconds, highspy.kHighsInf))
         return None
+
+    def centre(self, seconds: float = math.inf) -> Relaxation | None:
+        """Nearly solve the relaxation by an interior-point method; None if that fails.
+
+        Of all optimal duals these are in the middle, so that pricing with them finds columns of
+        lasting use, in far fewer rounds than with those of a vertex.
+        """
+        self._astray = True
+        return self._interior(seconds, ROUGH, "off")
+
+    def _interior(self, seconds: float, tolerance: float, crossover: str) -> Relaxation | None:
+        highs = self._highs
+        highs.clearSolver()
+        for option, value in {
+            "solver": "ipm",
+            "run_crossover": crossover,
+            "ipm_optimality_tolerance": tolerance,
+            "time_limit": min(seconds + highs.getRunTime(), highspy.kHighsInf),
+        }.items():
+            highs.setOptionValue(option, value)
+        highs.run()
+        highs.setOptionValue("solver", "simplex")
+        status = highs.getModelStatus()
+        # without a crossover HiGHS may find its own tolerances not met, and answers kUnknown
+        good = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kUnknown)
+        solved = status in good and highs.getSolution().dual_valid
+        return self._relaxation() if solved else None
 
     def probe(self, iterations: int) -> float:
         """Objective after so many dual simplex iterations: a hint for branching, no bound."""

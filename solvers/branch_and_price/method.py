@@ -35,12 +35,6 @@ QUADRATIC = 20_000
 START_PER_ROW, START_ITERATIONS = 30, 20_000
 """Iterations of the local search that begins, per row and in all."""
 
-QUICK = {
-    "sse": Search(most_nodes=200, most_candidates=12, per_root=3),
-    "hamming": Search(most_nodes=3000, per_root=30),
-    "range": Search(most_nodes=1000, most_candidates=20, per_root=5),
-}
-"""The truncated search of each cost, used while it still finds columns."""
 
 
 @register(
@@ -73,7 +67,7 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
             run,
             options,
             pricer_of(problem.cost),
-            QUICK[problem.cost],
+            quick_search(problem.cost, problem.k),
             cost_step(problem),
             floor,
         ).solve()
@@ -86,6 +80,15 @@ def pricer_of(cost: str) -> Callable[[Microdata, int, int], Pricer]:
     module = importlib.import_module(f"kanopy.solvers.branch_and_price.pricer_{cost}")
     pricer: Callable[[Microdata, int, int], Pricer] = getattr(module, PRICERS[cost])
     return pricer
+
+
+def quick_search(cost: str, k: int) -> Search:
+    """The truncated search of a cost, used while it still finds columns."""
+    if cost == "sse":
+        return Search(most_nodes=100 * k, most_candidates=4 * k, per_root=3)
+    if cost == "hamming":
+        return Search(most_nodes=3000, per_root=30)
+    return Search(most_nodes=1000, most_candidates=20, per_root=5)
 
 
 def cost_step(problem: Problem) -> float:
