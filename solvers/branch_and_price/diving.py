@@ -20,6 +20,10 @@ from kanopy.solvers.branch_and_price.subset_row import separate
 
 SURE = 0.98
 LIKELY = 0.6
+IN_TIME = 0.8
+"""A dive is late when less than this share of its time is left in proportion to its rows left.
+It then fixes more at a time, and prices and cuts less."""
+
 LAST_ROWS = 900
 """This many rows over k² are left to a MIP; larger clusters make it harder."""
 
@@ -45,6 +49,7 @@ def dive(
     limits = restrictions or Restrictions()
     rows = int(master.multiplicities.sum())
     counted, cuts = master.counted, len(master.cuts)
+    seconds = clock.remaining()
     try:
         master.bound_count(*limits.range_of_clusters(rows, master.k))
         while not clock.over():
@@ -56,13 +61,15 @@ def dive(
             if fixed.any():  # what no longer fits may not be used in part either
                 fits = _fits(master.clusters, left)
                 master.bound_columns(fixed, np.where(fits, np.maximum(before, fixed), fixed))
-            generated = generation.run(clock, limits, most_rounds=40)
+            late = clock.remaining() < IN_TIME * seconds * left.sum() / rows
+            generated = generation.run(clock, limits, most_rounds=3 if late else 40)
             fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
             before = np.append(before, np.full(len(master) - len(before), np.inf))
             relaxation = generated.relaxation
             if relaxation is None or len(relaxation.x) < 1:
                 return None
-            relaxation = _cut(generation, relaxation, limits, clock)
+            if not late:
+                relaxation = _cut(generation, relaxation, limits, clock)
             fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
             before = np.append(before, np.full(len(master) - len(before), np.inf))
             if left.sum() * master.k**2 <= LAST_ROWS:
@@ -71,7 +78,7 @@ def dive(
                     return finished
             x = np.zeros(len(master))  # columns priced last have no value yet
             x[: len(relaxation.x)] = relaxation.x
-            more = _choose_columns(master.clusters, x - fixed, left, master.k, share, rng)
+            more = _choose_columns(master.clusters, x - fixed, left, master.k, share, rng, late)
             if not more.any():
                 return _completed(master.clusters, fixed, left, master.k)
             fixed = fixed + more
@@ -133,6 +140,7 @@ def _choose_columns(
     k: int,
     share: float,
     rng: np.random.Generator,
+    late: bool,
 ) -> NDArray[np.float64]:
     """How often to fix each column now; never leaving 1 … k−1 rows."""
     more = np.zeros(len(x))
@@ -140,11 +148,12 @@ def _choose_columns(
     rows_left = int(left.sum())
     allowance = share * rows_left
     noisy = np.where(x < SURE, x + 0.05 * rng.random(len(x)), x + 1.0)  # sure ones come first
-    sure_only = bool((x >= SURE).any())
+    sure_only = bool((x >= SURE).any()) and not late
+    likely = 0.5 * LIKELY if late else LIKELY
     for c in np.argsort(-noisy, kind="stable"):
         if x[c] <= 1e-6 or (sure_only and x[c] < SURE):
             break
-        if not sure_only and more.any() and (x[c] < LIKELY or allowance <= 0):
+        if not sure_only and more.any() and (x[c] < likely or allowance <= 0):
             break
         cluster = clusters[c][clusters[c] >= 0]
         types, copies = np.unique(cluster, return_counts=True)

@@ -43,6 +43,7 @@ from kanopy.solvers.branch_and_price.start import (
 from kanopy.solvers.branch_and_price.subset_row import cuts_of_rows, separate
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.run import Run
+from kanopy.solvers.stop import First, MaxRuntime
 
 CLOSED = 5e-8
 """Relative gap at which a problem counts as solved: some times what bounds are lowered by."""
@@ -71,6 +72,10 @@ COLUMNS_PER_ROW = 10
 
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
+
+
+MET_PER_ROW, MET_SHARE = 100, 0.05
+"""Iterations per row of the local search that collects first columns, and its share of the time."""
 
 
 @dataclass(frozen=True)
@@ -220,8 +225,25 @@ class Engine:
         quick = replace(self.quick, deadline=self.clock.deadline)
         seeds = first_columns(self.pricer, marginal, quick, self.links)
         self.master.add(seeds.clusters, seeds.costs)
+        if self.master.large and not self.links.together and not self.links.apart:
+            self.add_met()
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
         self.generation.cuts = self.options.cuts and self.step == 0
+
+    def add_met(self) -> None:
+        """Columns that a slow local search meets; they bring the relaxation close to its end."""
+        from kanopy.solvers.heuristics.ils import clusters_met
+
+        assert self.run.best is not None
+        assert self.run.best.labels is not None
+        stop = First(self.run.stop, MaxRuntime(MET_SHARE * self.run.remaining()))
+        part = Run(self.problem, stop, self.run.seed)
+        met, costs = clusters_met(
+            self.problem, part, self.run.best.labels, MET_PER_ROW * self.problem.n
+        )
+        self.master.add(np.where(met >= 0, self.types[met], -1).astype(np.int32), costs)
+        if part.best is not None and part.best.labels is not None:
+            self.run.found_labels(part.best.labels)
 
     def relax(self) -> None:
         """Column generation at the root."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
-from kanopy.instances.microdata import Microdata
 from kanopy.solvers.backends.highs import HighsBackend
 from kanopy.solvers.bounds import lower_bound
 from kanopy.solvers.branch_and_price.engine import Engine, Options
@@ -19,15 +16,12 @@ from kanopy.solvers.branch_and_price.linked_start import (
     linked_start,
     split_parts,
 )
-from kanopy.solvers.branch_and_price.pricing import Pricer, Search
+from kanopy.solvers.branch_and_price.pricing import pricer_of, quick_search
 from kanopy.solvers.branch_and_price.start import split_large
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import all_methods, register
 from kanopy.solvers.run import Run
 from kanopy.solvers.stop import First, MaxIterations, MaxRuntime
-
-PRICERS = {"sse": "SsePricer", "hamming": "HammingPricer", "range": "RangePricer"}
-"""The pricer class of each cost, in the module ``pricer_<cost>``."""
 
 QUADRATIC = 20_000
 """Rows up to which a first bound by nearest neighbours is computed where it compares all pairs."""
@@ -73,22 +67,6 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
         ).solve()
     assert run.best is not None
     return Outcome(labels=run.best.labels, bound=run.progress.bound, solver=solver)
-
-
-def pricer_of(cost: str) -> Callable[[Microdata, int, int], Pricer]:
-    """The pricer class of a cost."""
-    module = importlib.import_module(f"kanopy.solvers.branch_and_price.pricer_{cost}")
-    pricer: Callable[[Microdata, int, int], Pricer] = getattr(module, PRICERS[cost])
-    return pricer
-
-
-def quick_search(cost: str, k: int) -> Search:
-    """The truncated search of a cost, used while it still finds columns."""
-    if cost == "sse":
-        return Search(most_nodes=100 * k, most_candidates=4 * k, per_root=3)
-    if cost == "hamming":
-        return Search(most_nodes=3000, per_root=30)
-    return Search(most_nodes=1000, most_candidates=20, per_root=5)
 
 
 def cost_step(problem: Problem) -> float:

@@ -12,13 +12,19 @@ rest of the engine knows none.
 
 from __future__ import annotations
 
+import importlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.instances.microdata import Microdata
+
+PRICERS = {"sse": "SsePricer", "hamming": "HammingPricer", "range": "RangePricer"}
+"""The pricer class of each cost, in the module ``pricer_<cost>``."""
 
 def _no_ints() -> NDArray[np.int64]:
     return np.empty(0, dtype=np.int64)
@@ -142,3 +148,19 @@ class Pricer(Protocol):
     def price(self, duals: Duals, cuts: Cuts, restrictions: Restrictions, search: Search) -> Priced:
         """Search for clusters below the threshold."""
         ...
+
+
+def pricer_of(cost: str) -> Callable[[Microdata, int, int], Pricer]:
+    """The pricer class of a cost."""
+    module = importlib.import_module(f"kanopy.solvers.branch_and_price.pricer_{cost}")
+    pricer: Callable[[Microdata, int, int], Pricer] = getattr(module, PRICERS[cost])
+    return pricer
+
+
+def quick_search(cost: str, k: int) -> Search:
+    """The truncated search of a cost, used while it still finds columns."""
+    if cost == "sse":
+        return Search(most_nodes=100 * k, most_candidates=4 * k, per_root=3)
+    if cost == "hamming":
+        return Search(most_nodes=3000, per_root=30)
+    return Search(most_nodes=1000, most_candidates=20, per_root=5)

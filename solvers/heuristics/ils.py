@@ -209,6 +209,24 @@ def combine(cooling: Cooling, seen: SeenClusters, speed: float) -> None:
         failures = failures + 1 if complete and not improved else 0
 
 
+def clusters_met(
+    problem: Problem, run: Run, labels: NDArray[np.int64], length: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Clusters of rows, padded by −1, that one slow cycle from a partition keeps, and their costs.
+
+    The run gets the best partition of the cycle.
+    """
+    options = ILSOptions()
+    cooling = Cooling(problem, run, options, split_large(problem.data, labels, problem.k))
+    cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
+    if cooling.cool(options.hot, options.cold, length, math.inf, COLLECTING):
+        cooling.cool(0.0, 0.0, int(QUENCH * length), math.inf)
+    cooling.keep()
+    pool = cooling.seen.pool
+    count = int(pool.counts[0])
+    return pool.clusters[:count], pool.prices[:count]
+
+
 class Cooling:
     """A partition under change, and the best one met."""
 
