@@ -10,7 +10,8 @@ anything anywhere. Each cycle is twice as long as the one before.
 
 Under a time limit a slow cycle takes half of the time. The clusters it met become columns of a
 set-partitioning program (:mod:`seen`), out of which MIPs choose a better partition region by
-region; short cycles collect further clusters that its duals ask for, and so on.
+region; short cycles collect further clusters that its duals ask for, and so on. With much time the
+pricing of ``branch-and-price`` adds its own.
 
 Rows are neighbours if they are near each other in the terms of the cost; identical rows count as
 two neighbours at most, so that a row also sees others than its copies.
@@ -70,6 +71,9 @@ COMBINED = 10_000
 ROUNDS, WARM, SLACK = 5, 0.4, 0.01
 """Short cycles before a program at most, their relative temperature, and the reduced cost, as a
 share of the gap, up to which they collect."""
+
+PRICED = 10.0
+"""Seconds left above which the program also gets clusters that pricing finds."""
 
 ONA_ROWS = 20_000
 """Rows up to which ONA* is quick enough to begin with."""
@@ -184,6 +188,10 @@ def combine(cooling: Cooling, seen: SeenClusters, speed: float) -> None:
     """
     run, options = cooling.run, cooling.options
     clock = Clock(time.perf_counter() + run.remaining(), run.stopping)
+    if seen.relax(cooling.best, cooling.price, clock) is None:
+        return
+    if run.remaining() > PRICED:
+        seen.price(run.problem.cost, clock.within(0.5 * run.remaining()))
     failures = 0
     while failures < options.cycles:
         improved = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +20,12 @@ from kanopy.instances.microdata import Microdata
 from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.branch_and_price.enumeration import choose
 from kanopy.solvers.branch_and_price.master import Master, sorted_rows
+from kanopy.solvers.branch_and_price.pricing import (
+    Cuts,
+    Restrictions,
+    pricer_of,
+    quick_search,
+)
 from kanopy.solvers.branch_and_price.start import clusters_of, labels_of, padded
 from kanopy.solvers.kernels.ils import TABLE, new_pool
 
@@ -39,6 +46,10 @@ FIRST_REGION = 16
 
 QUICK, TOO_LONG = 0.1, 2.0
 """Seconds of a MIP after which regions grow, and after which it is given up."""
+
+FEW, ROUND = 0.01, 0.03
+"""Pricing ends with fewer new clusters than this share of the types, or when a round takes more
+than this share of the time left."""
 
 FAILURES = 50
 """Regions in a row without a better partition after which to end."""
@@ -63,6 +74,7 @@ class SeenClusters:
         self.base = 0.0
         self.size = FIRST_REGION
         self.k = k
+        self._data = data
         self._types = data.types
         self._counts = data.counts
         self._master: Master | None = None
@@ -112,6 +124,26 @@ class SeenClusters:
             master.purge(keep)
             self._reduced, self._uses = self._reduced[keep], self._uses[keep]
         return relaxation.value
+
+    def price(self, cost: str, clock: Clock) -> None:
+        """Add columns that pricing finds for the duals of the relaxation, until they become few.
+
+        Only where a round takes little of the time left, and :meth:`relax` has begun.
+        """
+        master = self._master
+        assert master is not None
+        pricer = pricer_of(cost)(self._data, self.k, 2 * self.k - 1)
+        added = master.types
+        while added >= FEW * master.types and not clock.over():
+            began = time.perf_counter()
+            relaxation = master.centre(clock.remaining())
+            if relaxation is None:
+                return
+            search = replace(quick_search(cost, self.k), deadline=clock.deadline)
+            priced = pricer.price(relaxation.duals, Cuts(), Restrictions(), search)
+            added = master.add(priced.clusters, priced.costs) if len(priced) else 0
+            if time.perf_counter() - began > ROUND * clock.remaining():
+                return
 
     def improve(self, clock: Clock, rng: np.random.Generator) -> tuple[NDArray[np.int64], bool]:
         """A better partition out of the columns, and whether they are proven to hold none better.
