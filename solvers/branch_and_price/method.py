@@ -30,7 +30,6 @@ START_PER_ROW, START_ITERATIONS = 30, 20_000
 """Iterations of the local search that begins, per row and in all."""
 
 
-
 @register(
     "branch-and-price",
     costs=("sse", "hamming", "range"),

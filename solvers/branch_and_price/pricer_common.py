@@ -27,6 +27,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
+from kanopy.solvers.kernels.inner import inner
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -340,7 +341,7 @@ def penalty(items: Items, walk: Walk, x: int) -> float:
     return total
 
 
-@njit(cache=True)
+@inner
 def enter(items: Items, walk: Walk, x: int, amount: int) -> None:
     """Choose item x (amount 1) or take it back (amount −1): blocked items and shares of cuts."""
     for e in range(items.apart_starts[x], items.apart_starts[x + 1]):
@@ -391,7 +392,7 @@ def room(rules: Rules, walk: Walk) -> bool:
     return bool(walk.counters[WRITTEN] + max(rules.per_root, 1) <= len(walk.written))
 
 
-@njit(cache=True)
+@inner
 def close_root(rules: Rules, walk: Walk) -> None:
     """Write out the root's best clusters and loosen the threshold again."""
     counters = walk.counters

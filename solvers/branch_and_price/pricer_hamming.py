@@ -63,6 +63,7 @@ from kanopy.solvers.branch_and_price.pricer_common import (
     run,
 )
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
+from kanopy.solvers.kernels.inner import inner
 
 _LANES = 8
 _ONES = np.uint64(0x0101010101010101)
@@ -244,7 +245,7 @@ def _make_metric(words: NDArray[np.uint64], tables: Floats, starts: Ints) -> _Me
     )
 
 
-@njit(cache=True)
+@inner
 def _pattern(different: np.uint64) -> np.uint64:
     """The bytes of a word that are not 0, as bits."""
     different |= different >> _S4
@@ -253,7 +254,7 @@ def _pattern(different: np.uint64) -> np.uint64:
     return ((different & _ONES) * _GATHER) >> _S56
 
 
-@njit(cache=True)
+@inner
 def _apart(metric: _Metric, a: int, b: int) -> float:
     """Distance of two rows."""
     total = metric.table[_pattern(metric.words[a] ^ metric.words[b])]
@@ -299,7 +300,7 @@ def _costs(clusters: NDArray[np.int32], codes: NDArray[np.int32], weights: Float
     return costs
 
 
-@njit(cache=True)
+@inner
 def _insert(smallest: Floats, length: int, most: int, value: float, copies: int) -> int:
     """Put copies of a value into a sorted list of at most ``most`` values; its new length."""
     for _ in range(min(copies, most)):
@@ -336,7 +337,7 @@ def _nearest_sums(metric: _Metric, multiplicities: Ints, columns: int) -> Floats
     return sums
 
 
-@njit(cache=True)
+@inner
 def _best_sum(smallest: Floats, length: int, need: int, most: int) -> float:
     """Least sum of ``need`` to ``most`` of the sorted values; ∞ if there are too few."""
     if length < need:
@@ -349,7 +350,7 @@ def _best_sum(smallest: Floats, length: int, need: int, most: int) -> float:
     return total
 
 
-@njit(cache=True)
+@inner
 def _outlook(items: Items, stack: _Stack, depth: int, position: int) -> float:
     """Least sum of bounds that the candidates from a position on can give."""
     need, most = stack.needs[depth], stack.mosts[depth]
@@ -365,7 +366,7 @@ def _outlook(items: Items, stack: _Stack, depth: int, position: int) -> float:
     return total if rows >= need else np.inf
 
 
-@njit(cache=True)
+@inner
 def _sort(stack: _Stack, begin: int, end: int) -> None:
     """Candidates by ascending bound, ties by their place."""
     if end - begin > 40:
@@ -387,7 +388,7 @@ def _sort(stack: _Stack, begin: int, end: int) -> None:
         stack.distances[j], stack.bounds[j] = distance, bound
 
 
-@njit(cache=True)
+@inner
 def _filter(items: Items, rules: Rules, walk: Walk, stack: _Stack, depth: int, length: int) -> None:
     """Keep candidates that, with the best others, stay below the limit."""
     names, lefts, distances, bounds = stack.items, stack.left, stack.distances, stack.bounds
@@ -412,7 +413,7 @@ def _filter(items: Items, rules: Rules, walk: Walk, stack: _Stack, depth: int, l
     stack.ends[depth] = kept
 
 
-@njit(cache=True)
+@inner
 def _list(
     items: Items,
     rules: Rules,

@@ -62,6 +62,7 @@ from kanopy.solvers.branch_and_price.pricer_common import (
     run,
 )
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
+from kanopy.solvers.kernels.inner import inner
 
 _ONE = np.uint64(1)
 _BITS = 64
@@ -246,7 +247,7 @@ def _losses(
     return losses
 
 
-@njit(cache=True)
+@inner
 def _increment(stack: _Stack, boxes: _Boxes, depth: int, z: int) -> float:
     """What the loss of the chosen rows grows by when z joins."""
     total = 0.0
@@ -261,7 +262,7 @@ def _increment(stack: _Stack, boxes: _Boxes, depth: int, z: int) -> float:
     return total
 
 
-@njit(cache=True)
+@inner
 def _insert(largest: Floats, length: int, most: int, value: float, copies: int) -> int:
     """Put copies of a value into a falling list of at most ``most`` values; its new length."""
     for _ in range(min(copies, most)):
@@ -278,7 +279,7 @@ def _insert(largest: Floats, length: int, most: int, value: float, copies: int) 
     return length
 
 
-@njit(cache=True)
+@inner
 def _sum(largest: Floats, length: int, number: int) -> float:
     """Sum of the largest values; −∞ if there are too few."""
     if length < number:
@@ -289,7 +290,7 @@ def _sum(largest: Floats, length: int, number: int) -> float:
     return total
 
 
-@njit(cache=True)
+@inner
 def _sort(stack: _Stack, begin: int, end: int) -> None:
     """Candidates by growing increment, ties by their place."""
     if end - begin > 40:
@@ -308,13 +309,13 @@ def _sort(stack: _Stack, begin: int, end: int) -> None:
         stack.items[j], stack.left[j], stack.increments[j] = item, left, increment
 
 
-@njit(cache=True)
+@inner
 def _rate(walk: Walk, boxes: _Boxes, items: Items, z: int) -> float:
     """Dual of z per row, less the shares of cuts."""
     return float(boxes.rates[z] - walk.shares[z] / items.sizes[z])
 
 
-@njit(cache=True)
+@inner
 def _sweep(items: Items, walk: Walk, stack: _Stack, boxes: _Boxes, depth: int, rows: int) -> int:
     """Bound the branches of a sorted list for clusters of so many rows, drop what is useless."""
     begin = stack.begins[depth]
@@ -366,7 +367,7 @@ def _sweep(items: Items, walk: Walk, stack: _Stack, boxes: _Boxes, depth: int, r
     return work
 
 
-@njit(cache=True)
+@inner
 def _join(items: Items, stack: _Stack, boxes: _Boxes, depth: int, x: int, increment: float) -> None:
     """Box and sums of the next depth, where x has joined."""
     child = depth + 1
@@ -383,7 +384,7 @@ def _join(items: Items, stack: _Stack, boxes: _Boxes, depth: int, x: int, increm
     stack.chosen[depth] = x
 
 
-@njit(cache=True)
+@inner
 def _list(
     items: Items,
     rules: Rules,
@@ -444,7 +445,7 @@ def _list(
     return work
 
 
-@njit(cache=True)
+@inner
 def _open_root(
     items: Items, rules: Rules, walk: Walk, stack: _Stack, boxes: _Boxes, root: int
 ) -> int:
@@ -493,7 +494,7 @@ def _open_root(
     return len(items.sizes) - root
 
 
-@njit(cache=True)
+@inner
 def _open_size(
     items: Items, rules: Rules, walk: Walk, stack: _Stack, boxes: _Boxes, rows: int
 ) -> int:

@@ -26,6 +26,7 @@ from kanopy.instances.microdata import Microdata
 PRICERS = {"sse": "SsePricer", "hamming": "HammingPricer", "range": "RangePricer"}
 """The pricer class of each cost, in the module ``pricer_<cost>``."""
 
+
 def _no_ints() -> NDArray[np.int64]:
     return np.empty(0, dtype=np.int64)
 

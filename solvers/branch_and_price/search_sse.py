@@ -47,6 +47,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from kanopy.solvers.kernels.inner import inner
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -68,7 +70,7 @@ def _distance(matrix: Floats, points: Floats, a: int, b: int, use_matrix: bool) 
     return total
 
 
-@njit(cache=True)
+@inner
 def _sort_by_bound(bound: Floats, score: Floats, who: NDArray[np.int32], length: int) -> None:
     """Shell sort of three parallel arrays by the first, ties by candidate number."""
     gap = 1
@@ -85,7 +87,7 @@ def _sort_by_bound(bound: Floats, score: Floats, who: NDArray[np.int32], length:
         gap //= 3
 
 
-@njit(cache=True)
+@inner
 def _least_sum(
     values: Floats, who: NDArray[np.int32], copies: Ints, length: int, wanted: int, heap: Floats
 ) -> float:
@@ -115,7 +117,7 @@ def _least_sum(
     return total
 
 
-@njit(cache=True)
+@inner
 def _neighbour_sums(
     local: Floats,
     copies: Ints,
@@ -156,7 +158,7 @@ def _neighbour_sums(
             sums[x, t + 1] = 0.5 * total
 
 
-@njit(cache=True)
+@inner
 def _enter(
     x: int,
     cut_starts: Ints,
@@ -188,7 +190,7 @@ def _enter(
     return due
 
 
-@njit(cache=True)
+@inner
 def _leave(
     x: int,
     cut_starts: Ints,
@@ -736,14 +738,14 @@ def search_roots(
     return last, False, capped, nodes, found, out, out_size, out_cost
 
 
-@njit(cache=True)
+@inner
 def _grown(out: NDArray[np.int32], capacity: int) -> NDArray[np.int32]:
     wider = np.full((capacity, out.shape[1]), -1, dtype=np.int32)
     wider[: len(out)] = out
     return wider
 
 
-@njit(cache=True)
+@inner
 def _mate_first(
     group: int,
     component_starts: Ints,

@@ -12,6 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.pricing import Cuts
+from kanopy.solvers.kernels.inner import inner
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -105,7 +106,7 @@ def _by_type(rows: Ints, number: int) -> tuple[Ints, Ints, Ints]:
     return starts, pairs[:, 1].astype(np.int64), times.astype(np.int64)
 
 
-@njit(cache=True)
+@inner
 def _gain(
     t: int, x: Floats, starts: Ints, columns: Ints, times: Ints, held: Ints, q: int, soft: float
 ) -> float:
@@ -119,13 +120,13 @@ def _gain(
     return gain
 
 
-@njit(cache=True)
+@inner
 def _put(t: int, sign: int, starts: Ints, columns: Ints, times: Ints, held: Ints) -> None:
     for e in range(starts[t], starts[t + 1]):
         held[columns[e]] += sign * times[e]
 
 
-@njit(cache=True)
+@inner
 def _best_addition(
     chosen: Ints,
     size: int,
@@ -296,7 +297,7 @@ def _search(
     return sets[:found], broken[:found]
 
 
-@njit(cache=True)
+@inner
 def _held_value(
     chosen: Ints, size: int, x: Floats, starts: Ints, columns: Ints, held: Ints, q: int
 ) -> float:

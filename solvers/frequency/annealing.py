@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.tables import ControlTables
 from kanopy.solvers.frequency.program import Floats, Ints
+from kanopy.solvers.kernels.inner import inner
 
 HOT, COLD = 3.0, 0.02
 """First and last temperature, in units of the χ² error."""
@@ -215,7 +216,7 @@ def anneal_representatives(
     )
 
 
-@njit(cache=True)
+@inner
 def _pair(interaction, i, j):  # type: ignore[no-untyped-def]
     """Q_ij."""
     dense, weight, type_start, type_cells, _, _ = interaction
@@ -235,7 +236,7 @@ def _pair(interaction, i, j):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True)
+@inner
 def _shift(interaction, gradient, i, change):  # type: ignore[no-untyped-def]
     """Update g = 2Q(y − y⁰) for y_i += change."""
     dense, weight, type_start, type_cells, cell_start, cell_types = interaction
@@ -251,7 +252,7 @@ def _shift(interaction, gradient, i, change):  # type: ignore[no-untyped-def]
             gradient[cell_types[b]] += step
 
 
-@njit(cache=True)
+@inner
 def _proposed(rng, i, count, domain_start, domain_value, position):  # type: ignore[no-untyped-def]
     """Another value for a count: 0 or the least positive one, the next, the previous, or any."""
     first, size = domain_start[i], domain_start[i + 1] - domain_start[i]
@@ -357,7 +358,7 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True)
+@inner
 def _move(interaction, errors, reach, i, change):  # type: ignore[no-untyped-def]
     """Change y_i; returns by how much the errors beyond their reach grow in total."""
     _, _, type_start, type_cells, _, _ = interaction

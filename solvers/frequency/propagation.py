@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from kanopy.solvers.frequency.program import Mask, Program
+from kanopy.solvers.kernels.inner import inner
 
 
 def propagate(program: Program) -> Program:
@@ -129,7 +130,7 @@ def _propagate(  # type: ignore[no-untyped-def]
                 behind = before
 
 
-@njit(cache=True)
+@inner
 def _keeps_zero(start, owner, options, entry_option, first, end):  # type: ignore[no-untyped-def]
     """Whether an option of the segment's group that adds nothing to the sum is left."""
     group = owner[entry_option[first]]
@@ -142,7 +143,7 @@ def _keeps_zero(start, owner, options, entry_option, first, end):  # type: ignor
     return False
 
 
-@njit(cache=True)
+@inner
 def _drop_zeros(start, owner, options, entry_option, first, end):  # type: ignore[no-untyped-def]
     group = owner[entry_option[first]]
     e = first

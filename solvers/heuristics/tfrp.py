@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
+from kanopy.solvers.kernels.inner import inner
 from kanopy.solvers.kernels.neighbours import (
     Index,
     build,
@@ -223,7 +224,7 @@ def _make_clusters(points, rotation, labels):  # type: ignore[no-untyped-def]
     return points, first, following, sizes, centers, index, _NOISE * reach * reach
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _members(first, following, sizes, cluster):  # type: ignore[no-untyped-def]
     rows = np.empty(sizes[cluster], np.int64)
     row = first[cluster]
@@ -233,7 +234,7 @@ def _members(first, following, sizes, cluster):  # type: ignore[no-untyped-def]
     return rows
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _first_of(target, i):  # type: ignore[no-untyped-def]
     """Where the value at i occurs first."""
     j = 0

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.farthest import Rim, drop, farthest, make_rim
+from kanopy.solvers.kernels.inner import inner
 from kanopy.solvers.kernels.neighbours import (
     NONE,
     Index,
@@ -89,7 +90,7 @@ def _take(state: Rest, origin: int, k: int) -> None:
     state.counters[_LEFT] -= k
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _outermost(state: Rest) -> int:
     """The unassigned row farthest from the mean of the unassigned rows."""
     for t in range(len(state.mean)):

@@ -12,8 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from kanopy.solvers.kernels.inner import inner
 
-@njit(cache=True)
+
+@inner
 def _root(parent, node):
     while parent[node] != node:
         parent[node] = parent[parent[node]]

@@ -6,8 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from kanopy.solvers.kernels.inner import inner
 
-@njit(cache=True, nogil=True)
+
+@inner
 def squared_distance(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     """Squared Euclidean distance of two vectors."""
     total = 0.0
@@ -17,7 +19,7 @@ def squared_distance(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def squared_norm(vector: NDArray[np.float64]) -> float:
     """Squared Euclidean norm."""
     total = 0.0
@@ -42,7 +44,7 @@ def centroid(
         result[t] /= len(rows)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sum_of_squares(
     points: NDArray[np.float64], rows: NDArray[np.int64], center: NDArray[np.float64]
 ) -> float:

@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.farthest import Rim, drop, farthest, make_rim
+from kanopy.solvers.kernels.inner import inner
 from kanopy.solvers.kernels.neighbours import (
     NONE,
     Index,
@@ -77,7 +78,7 @@ def make_pairs(points: NDArray[np.float64], rotation: NDArray[np.float64], k: in
     )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sink(heap: NDArray[np.int64], size: int, bound: NDArray[np.float64]) -> None:
     """Restore the heap after its first row changed: by bound, the lowest row first of equals."""
     row = heap[0]
@@ -93,7 +94,7 @@ def _sink(heap: NDArray[np.int64], size: int, bound: NDArray[np.float64]) -> Non
     heap[slot] = row
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _before(a: int, b: int, bound: NDArray[np.float64]) -> bool:
     return bound[a] > bound[b] or (bound[a] == bound[b] and a < b)
 
@@ -113,7 +114,7 @@ def _take(state: Pairs, origin: int, k: int) -> None:
     state.counters[_LEFT] -= k
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _lower(state: Pairs, row: int) -> None:
     """Give a row its farthest partner among the unassigned, and its bound."""
     slot = state.current[row]

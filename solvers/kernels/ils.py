@@ -37,6 +37,7 @@ from kanopy.solvers.kernels.ils_costs import (
     probe,
     refresh,
 )
+from kanopy.solvers.kernels.inner import inner
 
 LABEL, PLACE, QUEUED = range(3)
 """Columns of ``State.units``: a unit's cluster (−1 for none), the column of its cluster that holds
@@ -101,7 +102,7 @@ def below(counters, limit):
     return np.int64(((x >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 
 
-@njit(cache=True)
+@inner
 def _save(state, c):
     """Put cluster c into the journal unless this iteration has done so."""
     clusters, counters = state.clusters, state.counters
@@ -120,7 +121,7 @@ def _save(state, c):
         state.saved_values[entry, t] = state.values[c, t]
 
 
-@njit(cache=True)
+@inner
 def _undo(state):
     """Put every cluster of the journal back."""
     clusters, units, saved = state.clusters, state.units, state.saved
@@ -142,7 +143,7 @@ def _undo(state):
             state.values[c, t] = state.saved_values[entry, t]
 
 
-@njit(cache=True)
+@inner
 def _remove(clusters, units, u):
     c = units[u, LABEL]
     last = FIRST + clusters[c, SIZE] - 1
@@ -154,7 +155,7 @@ def _remove(clusters, units, u):
     units[u, LABEL] = NONE
 
 
-@njit(cache=True)
+@inner
 def _insert(clusters, units, u, c):
     end = FIRST + clusters[c, SIZE]
     clusters[c, end] = u
@@ -163,7 +164,7 @@ def _insert(clusters, units, u, c):
     units[u, LABEL] = c
 
 
-@njit(cache=True)
+@inner
 def _place(state, c, position):
     """Exchange cluster number c with the one at a position of the order."""
     order, clusters = state.lists[ORDER], state.clusters
@@ -181,13 +182,13 @@ def _open(state, c):
     state.counters[IN_USE] += 1
 
 
-@njit(cache=True)
+@inner
 def _close(state, c):
     state.counters[IN_USE] -= 1
     _place(state, c, state.counters[IN_USE])
 
 
-@njit(cache=True)
+@inner
 def _enqueue(clusters, units, queue, counters, c):
     """Have all members of a cluster looked at."""
     for q in range(FIRST, FIRST + clusters[c, SIZE]):
@@ -199,7 +200,7 @@ def _enqueue(clusters, units, queue, counters, c):
             counters[WAITING] += 1
 
 
-@njit(cache=True)
+@inner
 def _exchange(table, state, u, w):
     """Swap two units of different clusters."""
     clusters, units = state.clusters, state.units
@@ -217,7 +218,7 @@ def _exchange(table, state, u, w):
     refresh(table, clusters, state.values, b)
 
 
-@njit(cache=True)
+@inner
 def _relocate(table, state, u, b):
     a = state.units[u, LABEL]
     _save(state, a)
@@ -228,7 +229,7 @@ def _relocate(table, state, u, b):
     refresh(table, state.clusters, state.values, b)
 
 
-@njit(cache=True)
+@inner
 def _empty(state, c):
     """Make all members of cluster c homeless, and give up its number."""
     clusters, counters = state.clusters, state.counters
@@ -243,7 +244,7 @@ def _empty(state, c):
     _close(state, c)
 
 
-@njit(cache=True)
+@inner
 def _rehouse(table, state):
     """Give each homeless unit, in random order, the cheapest cluster near it that has room."""
     clusters, units, counters = state.clusters, state.units, state.counters
@@ -272,7 +273,7 @@ def _rehouse(table, state):
     return True
 
 
-@njit(cache=True)
+@inner
 def _create(table, state, u):
     """A new cluster of u and units near it; clusters left with fewer than k are dissolved."""
     clusters, units, counters = state.clusters, state.units, state.counters
@@ -310,7 +311,7 @@ def _create(table, state, u):
     return True
 
 
-@njit(cache=True)
+@inner
 def _swap_some(table, state, u):
     """Two random swaps near u."""
     units, neighbours = state.units, state.neighbours
@@ -324,7 +325,7 @@ def _swap_some(table, state, u):
     return True
 
 
-@njit(cache=True)
+@inner
 def _resplit(table, state, u):
     """Merge u's cluster with one nearby and split: a random unit and those near it, the rest."""
     clusters, units, counters = state.clusters, state.units, state.counters
@@ -362,7 +363,7 @@ def _resplit(table, state, u):
     return True
 
 
-@njit(cache=True)
+@inner
 def _perturb(table, state, u, move):
     if move == 0:
         return _create(table, state, u) and _rehouse(table, state)
@@ -425,7 +426,7 @@ def descend(table, state, least_gain, limit):
             _enqueue(clusters, units, queue, counters, target)
 
 
-@njit(cache=True)
+@inner
 def _forget(state):
     """Empty the queue; mostly it is."""
     counters, queue = state.counters, state.lists[QUEUE]
@@ -437,7 +438,7 @@ def _forget(state):
         counters[WAITING] -= 1
 
 
-@njit(cache=True)
+@inner
 def _collect(state, pool, slack):
     """Put the clusters just changed into the pool if their reduced costs are below ``slack``."""
     clusters, values = state.clusters, state.values

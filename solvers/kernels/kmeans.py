@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import squared_distance
+from kanopy.solvers.kernels.inner import inner
 from kanopy.solvers.kernels.neighbours import (
     NONE,
     Index,
@@ -77,7 +78,7 @@ def make_means(points: NDArray[np.float64], rotation: NDArray[np.float64], clust
     )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add_center(state: Means, row: int) -> None:
     """Make a row the next centre, and bring D² up to date."""
     number = state.counters[_CENTERS]
@@ -123,7 +124,7 @@ def _add_center(state: Means, row: int) -> None:
             state.top[node] = max(state.top[left], state.top[left + 1])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _draw(state: Means, share: float) -> int:
     """The row at ``share`` of the sum of D²; NONE if all rows are centres."""
     index = state.rows
@@ -167,7 +168,7 @@ def choose_centers(state: Means, steps: int, rng: np.random.Generator) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _reassign(state: Means, row: int) -> None:
     """Give a row the nearest centre, the lowest number of equals.
 
@@ -186,7 +187,7 @@ def _reassign(state: Means, row: int) -> None:
             state.owner[row] = found
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _update(state: Means) -> float:
     """Move each centre to the mean of its rows; the cost."""
     n, d = state.points.shape

@@ -20,6 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import squared_distance, squared_norm
+from kanopy.solvers.kernels.inner import INNER, inner
 from kanopy.solvers.kernels.record import record
 
 WIDTH = 64
@@ -140,7 +141,7 @@ def make_index(
     )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _rotate(
     rotation: NDArray[np.float64], vector: NDArray[np.float64], result: NDArray[np.float64]
 ) -> None:
@@ -222,7 +223,7 @@ def build(index: Index, numbers: NDArray[np.int64]) -> None:
         end[2 * node + 2] = e
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _partition(keys: NDArray[np.float64], order: NDArray[np.int64], nth: int) -> None:
     """Reorder both so that no key before ``nth`` is larger than one from ``nth`` on."""
     left = 0
@@ -250,7 +251,7 @@ def _partition(keys: NDArray[np.float64], order: NDArray[np.int64], nth: int) ->
             return
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _refresh(index: Index, block: int) -> None:
     """Fit the box of a leaf, and of the nodes above it, to what they hold now."""
     leaves = 1 << index.counters[_LEVELS]
@@ -339,7 +340,7 @@ def put(index: Index, number: int | np.int64) -> None:
             build(index, np.flatnonzero(index.place >= 0))
 
 
-@njit(cache=True, nogil=True, fastmath=_BOUND)
+@njit(**INNER, fastmath=_BOUND)
 def box_distance(
     low: NDArray[np.float64], high: NDArray[np.float64], query: NDArray[np.float64]
 ) -> float:
@@ -351,7 +352,7 @@ def box_distance(
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_BOUND)
+@njit(**INNER, fastmath=_BOUND)
 def _block_distances(
     block: NDArray[np.float64],
     query: NDArray[np.float64],
@@ -384,7 +385,7 @@ def _block_distances(
     return within
 
 
-@njit(cache=True, nogil=True)
+@inner
 def inflate(distance: float, margin: float) -> float:
     """A squared distance of rotated vectors that none at true ``distance`` or less exceeds."""
     root = np.sqrt(distance) + margin

@@ -7,6 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import squared_distance
+from kanopy.solvers.kernels.inner import inner
 from kanopy.solvers.kernels.neighbours import nearest
 from kanopy.solvers.kernels.reclustering import (
     CHANGED,
@@ -39,7 +40,7 @@ def random_clusters(n: int, k: int, rng: np.random.Generator) -> NDArray[np.int6
     return labels
 
 
-@njit(cache=True, nogil=True)
+@inner
 def visit(state: Clustering, row: int, k: int) -> bool:
     """Reassign a row of a cluster of more than k rows, or try to dissolve one of k rows.
 
@@ -74,7 +75,7 @@ def visit(state: Clustering, row: int, k: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def split_random(state: Clustering, cluster: int, k: int, rng: np.random.Generator) -> None:
     """Split a cluster of 2k … 3k−1 rows in two by an ONA of few rounds.
 

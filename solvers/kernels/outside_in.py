@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
+from kanopy.solvers.kernels.inner import inner
 from kanopy.solvers.kernels.leftovers import COST, ELEMENT
 from kanopy.solvers.kernels.neighbours import (
     NONE,
@@ -93,7 +94,7 @@ def make_sweep(
     )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _next_origin(state: Sweep) -> int:
     """The unassigned row farthest from the global centroid; it leaves the unassigned."""
     position = state.counters[_POSITION]
@@ -105,7 +106,7 @@ def _next_origin(state: Sweep) -> int:
     return origin
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _neighbourhood(state: Sweep, origin: int, k: int, group: NDArray[np.int64]) -> None:
     """Write ``origin`` and its k−1 nearest unassigned rows into ``group``."""
     group[0] = origin
@@ -114,7 +115,7 @@ def _neighbourhood(state: Sweep, origin: int, k: int, group: NDArray[np.int64]) 
         group[i + 1] = state.unassigned.found[i]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _found_cluster(state: Sweep, size: int) -> None:
     """Make the first ``size`` rows of ``state.group`` a cluster."""
     for row in state.group[:size]:
@@ -159,20 +160,20 @@ def sweep_variable(state: Sweep, k: int, gamma: float, steps: int) -> bool:
     return state.counters[_LEFT] < k
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _group_cost(state: Sweep, group: NDArray[np.int64]) -> float:
     centroid(state.points, group, state.mean)
     return sum_of_squares(state.points, group, state.mean)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _update_center(state: Sweep, cluster: int) -> None:
     size = state.sizes[cluster]
     for t in range(state.points.shape[1]):
         state.centers[cluster, t] = state.sums[cluster, t] / size
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _join(state: Sweep, cluster: int, row: int, rule: int) -> None:
     """Add a row's part to the sums of its cluster."""
     state.sizes[cluster] += 1
@@ -182,7 +183,7 @@ def _join(state: Sweep, cluster: int, row: int, rule: int) -> None:
         put(state.clusters, row)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _announce(state: Sweep, cluster: int, rule: int) -> None:
     """Let queries see a new or larger cluster."""
     _update_center(state, cluster)
@@ -220,7 +221,7 @@ def sweep_star(state: Sweep, k: int, gamma: float, second: bool, rule: int, step
     return state.counters[_LEFT] < k
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _extends(state: Sweep, origin: int, k: int, gamma: float, second: bool, rule: int) -> int:
     """The cluster that ``origin`` should join, or NONE if it should found one.
 

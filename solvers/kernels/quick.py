@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from kanopy.solvers.kernels.inner import inner
 from kanopy.solvers.run import Run
 
 RULES = ("range", "variance", "variance-2d")
@@ -230,7 +231,7 @@ def _split_all(points, leaf, directions, path_above):  # type: ignore[no-untyped
     return rows, ends[:count]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _write(triple, first, second, third):  # type: ignore[no-untyped-def]
     triple[0] = first
     triple[1] = second
@@ -287,7 +288,7 @@ def _split(points, rows, directions, path):  # type: ignore[no-untyped-def]
     return half
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _project(points, rows, candidates, direction, keys):  # type: ignore[no-untyped-def]
     """Coordinate of the candidates along x_a, x_a + x_b or x_a − x_b."""
     a, b, orientation = direction
@@ -299,7 +300,7 @@ def _project(points, rows, candidates, direction, keys):  # type: ignore[no-unty
             keys[i] = points[row, a] if a >= 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _widest_column(points, rows):  # type: ignore[no-untyped-def]
     columns = points.shape[1]
     low = points[rows[0]].copy()
@@ -316,7 +317,7 @@ def _widest_column(points, rows):  # type: ignore[no-untyped-def]
     return widest
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _largest_variance(points, rows, directions):  # type: ignore[no-untyped-def]
     """Number of the direction of largest variance.
 
@@ -350,7 +351,7 @@ def _largest_variance(points, rows, directions):  # type: ignore[no-untyped-def]
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _moments(points, rows, with_covariance):  # type: ignore[no-untyped-def]
     """Mean and sums of squared deviations by column, and of products above the diagonal."""
     columns = points.shape[1]
@@ -379,7 +380,7 @@ def _moments(points, rows, with_covariance):  # type: ignore[no-untyped-def]
     return mean, variance, covariance
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _median_gain(points, rows, mean, direction):  # type: ignore[no-untyped-def]
     """By how much splitting at the median lowers the squared deviations along a direction."""
     a, b, orientation = direction
@@ -402,7 +403,7 @@ def _median_gain(points, rows, mean, direction):  # type: ignore[no-untyped-def]
     return between / 2 if b >= 0 else between
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _nth_smallest(values, nth):  # type: ignore[no-untyped-def]
     """The nth smallest value (from 0), by quickselect in place."""
     left = 0

@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
+from kanopy.solvers.kernels.inner import inner
 from kanopy.solvers.kernels.leftovers import CENTROID, assign_leftovers
 from kanopy.solvers.kernels.neighbours import (
     NONE,
@@ -127,7 +128,7 @@ def renumber(state: Clustering) -> None:
     build(state.nearby, np.arange(used))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def move(state: Clustering, row: int, cluster: int) -> None:
     """Let a row leave its cluster for another; centroids follow with :func:`recenter`."""
     origin = state.labels[row]
@@ -142,7 +143,7 @@ def move(state: Clustering, row: int, cluster: int) -> None:
     state.labels[row] = cluster
 
 
-@njit(cache=True, nogil=True)
+@inner
 def recenter(state: Clustering, cluster: int) -> None:
     """Bring the centroid of a cluster up to date."""
     if state.sizes[cluster] == 0:
@@ -209,7 +210,7 @@ def dissolve(state: Clustering, cluster: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def apply_split(state: Clustering, cluster: int, parts: NDArray[np.int64]) -> None:
     """Split a cluster by the part of each member; part 0 keeps the number."""
     size = len(parts)
@@ -224,7 +225,7 @@ def apply_split(state: Clustering, cluster: int, parts: NDArray[np.int64]) -> No
         recenter(state, used + part)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def split_star(state: Clustering, cluster: int, k: int) -> None:
     """Split a cluster of 2k … 3k−1 rows in two by MDAV*; the outer part keeps the number."""
     rows = np.sort(state.members[cluster, : state.sizes[cluster]])
@@ -235,7 +236,7 @@ def split_star(state: Clustering, cluster: int, k: int) -> None:
     apply_split(state, cluster, sweep.labels)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def reassign(state: Clustering, cluster: int, k: int) -> bool:
     """Let rows of a cluster go to the nearest other centroid, best first (Alg. 17).
 
