@@ -155,7 +155,7 @@ def mona_growth() -> Measured:
 def searched(name: str, k: int, seconds: float) -> Measured:
     """Information loss of ``ils`` after some seconds."""
     data = load(name)
-    solve(data, k, "ils", stop=MaxRuntime(0.1))
+    solve(data, k, "ils", stop=MaxRuntime(2.0))
     solution = solve(data, k, "ils", stop=MaxRuntime(seconds))
     total = solution.problem.partition_cost(np.zeros(data.n, dtype=np.int64))
     return 100 * solution.objective / total, f"in {solution.runtime:.1f} s"

@@ -47,7 +47,8 @@ PER_ROW = 4
 """Columns per row that are kept while interior points are used, which begin anew every time."""
 
 EARLY_NODES = 5_000_000
-"""Nodes of such a try, spread evenly over the roots."""
+"""Nodes of such a try, spread evenly over the roots. It comes before an unlimited search, too, which
+large clusters make very long while there are many columns to find."""
 
 
 @dataclass
@@ -175,22 +176,25 @@ class ColumnGeneration:
             priced = pricer.price(duals, master.cuts, limits, search)
             added = self._add(priced)
             if not priced.complete:
-                early = added > 0.01 * master.types
+                few = 0.01 * master.types
                 if self.closed is not None:  # a dive proves nothing: truncated pricing will do
                     if added > 0.002 * np.count_nonzero(~self.closed):
                         continue
                     return Generated(relaxation, best, False, rounds)
-                if early and rounds % EARLY_BOUND:
+                if added > few and rounds % EARLY_BOUND:
                     continue
-                search = Search(
-                    threshold=-tolerance,
-                    per_root=3,
-                    most_nodes=1 + EARLY_NODES // master.types if early else 0,
-                    deadline=clock.deadline,
-                )
-                priced = pricer.price(duals, master.cuts, limits, search)
-                added += self._add(priced)
-                if early and not priced.complete:
+                for nodes in (1 + EARLY_NODES // master.types, 0):
+                    search = Search(
+                        threshold=-tolerance,
+                        per_root=3,
+                        most_nodes=nodes,
+                        deadline=clock.deadline,
+                    )
+                    priced = pricer.price(duals, master.cuts, limits, search)
+                    added += self._add(priced)
+                    if priced.complete or added > few:
+                        break
+                if not priced.complete and added > few and not clock.over():
                     continue
             if not priced.complete:
                 return Generated(relaxation, best, False, rounds)
