@@ -47,8 +47,8 @@ PER_ROW = 4
 """Columns per row that are kept while interior points are used, which begin anew every time."""
 
 EARLY_NODES = 5_000_000
-"""Nodes of such a try, spread evenly over the roots. It comes before an unlimited search, too, which
-large clusters make very long while there are many columns to find."""
+"""Nodes of such a try, spread evenly over the roots. It comes before an unlimited search, too,
+which large clusters make very long while there are many columns to find."""
 
 
 @dataclass
