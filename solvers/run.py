@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.checking.certificate import Certificate
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.stop import First, MaxRuntime, Never, Progress, StoppingRule
 from kanopy.solvers.trace import Event, Trace
@@ -57,6 +58,9 @@ class Run:
         self.best: Outcome | None = None
         self.stopped = False
         self.timed_out = False
+        self.wants_proof = False
+        self.proof: Certificate | None = None
+        """What a method that is asked for a proof leaves here; the labels are filled in later."""
         self._events: list[Event] = []
         self._listener = listener
         self._start = time.perf_counter()

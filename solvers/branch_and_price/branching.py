@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.solvers.branch_and_price.argument import Argument
 from kanopy.solvers.branch_and_price.column_generation import Bound
 from kanopy.solvers.branch_and_price.components import components
 from kanopy.solvers.branch_and_price.engine import Engine
@@ -57,6 +58,7 @@ class Node:
     bound: float
     serial: int
     restrictions: Restrictions = field(compare=False)
+    argument: Argument | None = field(compare=False, default=None)
 
 
 class Tree:
@@ -67,6 +69,8 @@ class Tree:
         nodes = [(engine.lower, engine.links)] if saved is None else saved.nodes
         self.heap = [Node(bound, i, decisions) for i, (bound, decisions) in enumerate(nodes)]
         heapq.heapify(self.heap)
+        if saved is None:
+            self.heap[0].argument = engine.argument
         self.serial = len(nodes)
         # least bound of nodes closed short of the target by rounding
         self.leaves = math.inf if saved is None else saved.leaves
@@ -139,8 +143,13 @@ class Tree:
         number = engine.run.progress.nodes
         if value < engine.target() and (number % DIVE_EVERY == 0 or number & (number - 1) == 0):
             engine.dives(1, node.restrictions)
+        argument = node.argument
+        if argument is not None:
+            argument.improve(best)
         if value < engine.target():
             value = max(value, self.enumerate(best, node.restrictions))
+            if argument is not None and value >= engine.target():
+                argument.bound, argument.listed = best, True
         value = engine.rounded(value)
         if value >= engine.target():
             return True
@@ -151,9 +160,10 @@ class Tree:
         if children is None:
             self.leaves = min(self.leaves, value)
             return True
-        for child in children:
+        arguments = (None, None) if argument is None else argument.branch(*children)
+        for child, of_child in zip(children, arguments, strict=True):
             self.serial += 1
-            heapq.heappush(self.heap, Node(value, self.serial, child))
+            heapq.heappush(self.heap, Node(value, self.serial, child, of_child))
         return True
 
     def relax(self, node: Node) -> tuple[Bound, bool]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
+from kanopy.solvers.branch_and_price.argument import Argument
 from kanopy.solvers.branch_and_price.column_generation import (
     Bound,
     Clock,
@@ -146,6 +147,7 @@ class Engine:
         self.branches = options.branching and (single or problem.n <= options.most_rows)
         self.proof = Bound()
         self.told_apart = False
+        self.argument = Argument(self.links)
 
     def solve(self) -> None:
         """Close the gap, or come as far as the stopping rule allows."""
@@ -316,6 +318,7 @@ class Engine:
             return self.done()
         nodes = ROOT_NODES if self.branches and self.step == 0 else most_nodes
         self.prove(Bound(self.finish_node(self.proof, self.links, most_columns, nodes)))
+        self.argument.listed = self.closed()
         return self.done()
 
     def finish_node(
@@ -409,6 +412,7 @@ class Engine:
         self.types = self.problem.data.types
         self.links = link_types(self.problem.links, self.types)
         self.proof = Bound()
+        self.argument = Argument(self.links)
 
     def generate(self, restrictions: Restrictions, root: bool = True) -> Generated:
         """Column generation that reports its bounds if it speaks of the whole problem."""
@@ -468,6 +472,7 @@ class Engine:
         """Keep a bound of the whole problem, and report it."""
         if bound.duals is not None and bound.value > self.proof.value:
             self.proof = bound
+            self.argument.improve(bound)
         self.lower = max(self.lower, self.rounded(bound.value))
         reported = min(self.lower, self.upper())
         self.run.proved(reported, columns=len(self.master), cuts=len(self.master.cuts))

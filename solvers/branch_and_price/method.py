@@ -44,7 +44,7 @@ START_PER_ROW, START_ITERATIONS = 30, 20_000
 def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
     """Prove an optimum, or a bound by the time the run stops."""
     solver = HighsBackend().version()
-    if problem.n < 2 * problem.k and not problem.links.cannot:
+    if problem.n < 2 * problem.k and not problem.links.cannot and not run.wants_proof:
         # Any split would leave fewer than k rows.
         labels = np.zeros(problem.n, dtype=np.int64)
         run.found_labels(labels)
@@ -52,10 +52,12 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
         return Outcome(labels=labels, bound=run.progress.bound, solver=solver)
     _start(problem, run)
     linear = problem.cost == "sse" or problem.n <= QUADRATIC
-    floor = lower_bound(problem.data, problem.k, problem.cost) if linear else 0.0
+    # A bound by nearest neighbours has no duals that a certificate could show.
+    quick = linear and not run.wants_proof
+    floor = lower_bound(problem.data, problem.k, problem.cost) if quick else 0.0
     run.proved(min(floor, run.progress.objective))
     if run.progress.objective > 0:
-        Engine(
+        engine = Engine(
             problem,
             run,
             options,
@@ -63,7 +65,12 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
             quick_search(problem.cost, problem.k),
             cost_step(problem),
             floor,
-        ).solve()
+        )
+        engine.solve()
+        if run.wants_proof:
+            from kanopy.solvers.branch_and_price.certificate import certify
+
+            run.proof = certify(engine)
     assert run.best is not None
     return Outcome(labels=run.best.labels, bound=run.progress.bound, solver=solver)
 
