@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kanopy.certifying import check_certifiable, write_certificate
 from kanopy.display import ProgressTable
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.frequency import FrequencyProblem
@@ -39,6 +41,7 @@ def solve(
     must_link: Sequence[tuple[int, int]] | None = None,
     cannot_link: Sequence[tuple[int, int]] | None = None,
     display: bool = False,
+    certificate: str | Path | None = None,
 ) -> Solution:
     """Find a k-anonymous version of the data at the least cost.
 
@@ -68,6 +71,11 @@ def solve(
         can keep them (``branch-and-price``); others refuse.
     display
         Print a table of progress.
+    certificate
+        File for the partition and, from ``branch-and-price``, the proof of a bound, which
+        ``kanopy check`` verifies by itself; see :mod:`kanopy.checking`. Writing it takes further
+        time, beyond a time limit. Its bound may be lower than the solution's where a proof was cut
+        short.
 
     Examples
     --------
@@ -92,9 +100,12 @@ def solve(
         raise KanopyError(f"stop must be a rule such as MaxRuntime(60), got {stop!r}")
     if initial is not None and chosen.shape == "frequency":
         raise KanopyError(f"method {method!r} decides on counts: it takes no initial partition")
+    if certificate is not None:
+        check_certifiable(problem, chosen)
     start = None if initial is None else _initial_labels(initial, problem)
     table = ProgressTable(problem, chosen) if display else None
     run = Run(problem, stop, seed, start, method, table.show if table else None)
+    run.wants_proof = certificate is not None
     if start is not None and chosen.shape == "partition":
         run.found_labels(start)
     interrupted = False
@@ -111,6 +122,8 @@ def solve(
     if table:
         table.close(solution)
     verify(problem.data, solution)
+    if certificate is not None:
+        write_certificate(certificate, solution, run.proof)
     return solution
 
 

@@ -1,8 +1,8 @@
 """Certificates: what a sceptic needs to believe a bound, and the checker that reads them.
 
 Nothing here imports a method, a solver or a search of the package; the checker has its own, in
-whole numbers. Read it in this order: :mod:`certificate` (what a file holds), :mod:`whole` (costs as
-whole numbers), :mod:`pairs` and :mod:`ranges` (complete searches), :mod:`proof` (the proof's steps).
+whole numbers. Read it in this order: :mod:`certificate` (what a file holds), :mod:`whole` (costs
+as whole numbers), :mod:`search` (all clusters of small reduced cost), :mod:`proof` (the steps).
 """
 
 from __future__ import annotations

@@ -129,7 +129,8 @@ def _labels(certificate: Certificate, data: Microdata) -> NDArray[np.int64]:
     sizes = np.bincount(labels)
     if sizes.min() < certificate.k:
         raise CertificateError(f"a class has {sizes.min()} rows, fewer than k = {certificate.k}")
-    strata = {(label, s) for label, s in zip(labels.tolist(), data.stratum_of_row.tolist())}
+    of_row = data.stratum_of_row.tolist()
+    strata = {(label, s) for label, s in zip(labels.tolist(), of_row, strict=True)}
     if len(strata) > len(sizes):
         raise CertificateError("a class crosses strata")
     return labels
@@ -143,7 +144,7 @@ class _Proof:
         self.k, self.n = certificate.k, data.n
         if certificate.merged:
             rows, copies = data.first_rows, data.counts
-            same = (data.X == data.X[rows][data.types]).all()
+            same = (data.X[rows][data.types] == data.X).all()
             if not (same and (data.codes == data.codes[rows][data.types]).all()):
                 raise CertificateError("rows of one type differ")
         else:

@@ -37,7 +37,7 @@ class Prices:
 
 @dataclass(frozen=True, eq=False)
 class Allowed:
-    """Which clusters count: for a type, those it must share a cluster with, and those it must not."""
+    """Which clusters count: with which types each one must, or must not, share a cluster."""
 
     groups: dict[int, frozenset[int]] = field(default_factory=dict)
     apart: dict[int, frozenset[int]] = field(default_factory=dict)
@@ -68,6 +68,7 @@ class Costs:
         self.cost = cost
         self.number = len(rows)
         self._data, self._rows, self._bits = data, rows, bits
+        self._near: Ints | None = None
 
     @cached_property
     def entries(self) -> Ints:
@@ -91,7 +92,7 @@ class Costs:
 
     def near(self, most: int) -> Ints:
         """Least sums of entries; see :func:`nearest_sums`."""
-        if not hasattr(self, "_near") or self._near.shape[1] <= most:
+        if self._near is None or self._near.shape[1] <= most:
             self._near = nearest_sums(self.entries, self.copies, most)
         return self._near
 
@@ -237,9 +238,10 @@ class _Walk:
                 yield from self.complete(chosen)
 
     def _by_pairs(self, now: Partial, to_come: int) -> Iterator[tuple[Partial, int]]:
-        """Candidates by a bound of what they add: entries with the members, half of the least
-        entries with others to come, charged penalties, less the gain. The least such sums bound
-        what all to come add.
+        """Candidates by a bound of what they add, least first.
+
+        It has the entries with the members, half of the least entries with others to come, and the
+        charged penalties, less the gain. The least such sums bound what all to come add.
         """
         least = now.sums - self.gains[now.types] + now.charged[now.types]
         least = least + self.costs.near(self.size - 1)[now.types, to_come - 1] // 2
@@ -264,9 +266,10 @@ class _Walk:
             yield ready, place
 
     def _by_ranges(self, now: Partial, to_come: int) -> Iterator[tuple[Partial, int]]:
-        """Candidates by falling loss: the next one is that which widens the members most, and those
-        that would widen them more are left out. A cluster loses at least what the members lose with
-        that one, so size · this loss, less the best gains of the others, is a bound.
+        """Candidates by falling loss: the next one is that which widens the members most.
+
+        Those that would widen them more are left out. A cluster loses at least what the members
+        lose with that one, so size · this loss, less the best gains of the others, is a bound.
         """
         loss = self.size * self.costs.losses(np.array(now.members), now.types)
         gain = self.gains[now.types] - now.charged[now.types]
@@ -288,5 +291,3 @@ class _Walk:
             best = sorted([*others, int(gain[place])])[::-1][: to_come - 1]
         for place in reversed(fitting):
             yield ready, place
-
-

@@ -69,13 +69,17 @@ def solve(
         Path | None,
         typer.Option(help="draw objective and bound over time into this PNG, SVG or PDF"),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(help="write a proof that `kanopy check` verifies to this .json or .json.gz"),
+    ] = None,
 ) -> None:
     """Solve an instance and report objective, bound and gap."""
     from kanopy.cli import commands
 
     columns = inputs.Columns(numeric, nominal, confidential, strata, weights, missing, raw)
     question = inputs.Question(k, method, cost, time, seed, option or [])
-    commands.solve(file, columns, question, quiet, output, plot)
+    commands.solve(file, columns, question, quiet, output, plot, certificate)
 
 
 @app.command()
@@ -168,6 +172,17 @@ def evaluate(
 
 
 @app.command()
+def check(
+    certificate: Annotated[Path, typer.Argument(help="file that `solve --certificate` wrote")],
+    file: File,
+) -> None:
+    """Verify a certificate in exact arithmetic, without the engine that wrote it."""
+    from kanopy.cli import commands
+
+    commands.check(certificate, file)
+
+
+@app.command()
 def methods() -> None:
     """List every method."""
     from kanopy.cli import commands
@@ -224,9 +239,10 @@ def main() -> None:
     try:
         app()
     except KanopyError as error:
+        from kanopy.checking.certificate import CertificateError
         from kanopy.verification import VerificationError
 
-        failed = isinstance(error, VerificationError)
+        failed = isinstance(error, VerificationError | CertificateError)
         print(f"{'verification failed' if failed else 'error'}: {error}", file=sys.stderr)
         sys.exit(1 if failed else 2)
     except KeyboardInterrupt:

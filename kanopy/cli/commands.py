@@ -45,11 +45,12 @@ def solve(
     quiet: bool,
     output: Path | None,
     plot: Path | None,
+    certificate: Path | None,
 ) -> None:
     """Solve an instance and report objective, bound and gap."""
     with working(f"reading {file}"):
         data = read_instance(file, columns)
-    solution = answer(data, question, display=not quiet)
+    solution = answer(data, question, display=not quiet, certificate=certificate)
     if quiet:
         print(solution)
     if output is not None:
@@ -59,6 +60,21 @@ def solve(
         from kanopy.plot import save_axes
 
         save_axes(solution.plot(), plot)
+
+
+def check(path: Path, file: str) -> None:
+    """Verify a certificate against its table."""
+    from kanopy.certifying import read_as
+    from kanopy.checking import check as check_certificate
+    from kanopy.checking import read_certificate
+
+    certificate = read_certificate(path)
+    as_it_is = Columns("", "", "", "", "", "category", False)
+    with working(f"reading {file}"):
+        data = read_as(certificate, read_instance(file, as_it_is))
+    with working("checking"):
+        checked = check_certificate(certificate, data)
+    print(f"{certificate.cost}, k = {certificate.k}, {data.n} rows: {checked}")
 
 
 def anonymize(
@@ -90,7 +106,9 @@ def anonymize(
     )
 
 
-def answer(data: Microdata, question: Question, display: bool) -> Solution:
+def answer(
+    data: Microdata, question: Question, display: bool, certificate: Path | None = None
+) -> Solution:
     """Solve as asked on the command line."""
     return solve_instance(
         data,
@@ -101,6 +119,7 @@ def answer(data: Microdata, question: Question, display: bool) -> Solution:
         seed=question.seed,
         options=question.parsed_options(),
         display=display,
+        certificate=certificate,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a search has proven, step by step, as it goes; see :mod:`certificate` for what becomes of it."""
+"""What a search has proven so far, node by node; :mod:`certificate` writes it down."""
 
 from __future__ import annotations
 

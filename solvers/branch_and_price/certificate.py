@@ -204,39 +204,47 @@ class Writer:
         self.programs += 1
         copies = self.engine.copies
         types = len(copies)
-        upper = self.engine.upper()
-        scale = SCALE / upper
+        scale = SCALE / self.engine.upper()
         starts, rows, values = coefficients(clusters, cuts, types)
         matrix = sp.csc_array((values, rows, starts), shape=(types + 1 + len(cuts), len(clusters)))
         matrix = sp.csr_array(matrix)
         fewest, most = part.clusters
-        # Dear artificial columns, one a type, keep the program feasible.
-        equal = sp.hstack([matrix[:types], sp.eye_array(types)])
-        spare = sp.csr_array((1, types))
-        count = sp.hstack([matrix[types : types + 1], spare])
-        blocks, sides = [count, -count], [float(most), -float(fewest)]
-        if len(cuts):
-            blocks.append(sp.hstack([matrix[types + 1 :], sp.csr_array((len(cuts), types))]))
-            sides += right_hand_sides(cuts, copies).tolist()
+        above = [-matrix[types : types + 1]]  # as ≤ rows, whose dear columns are the last ones
+        below = [matrix[types : types + 1], matrix[types + 1 :]]
+        sides_above = [-float(fewest)]
+        sides_below = [float(most), *right_hand_sides(cuts, copies).tolist()]
         for row, (low, high) in zip(part.rows, part.sides, strict=True):
-            line = sp.hstack([sp.csr_array(row.astype(float)[None, :]), spare])
-            blocks.append(line if math.isfinite(high) else -line)
-            sides.append(high if math.isfinite(high) else -low)
-        dear = np.full(types, 2.0 * SCALE)
+            line = sp.csr_array(row.astype(float)[None, :])
+            if math.isfinite(high):
+                below.append(line)
+                sides_below.append(high)
+            else:
+                above.append(-line)
+                sides_above.append(-low)
+        # Dear columns, one a type and one a lower side, keep the program feasible.
+        spare = types + len(above)
+        equal = sp.hstack([matrix[:types], sp.eye_array(types, spare)])
+        unequal = sp.vstack(
+            [
+                sp.hstack([sp.vstack(above), -sp.eye_array(len(above), spare, k=types)]),
+                sp.hstack([sp.vstack(below), sp.csr_array((len(sides_below), spare))]),
+            ]
+        )
         result = linprog(
-            np.concatenate([costs * scale, dear]),
-            A_ub=sp.vstack(blocks),
-            b_ub=np.array(sides),
+            np.concatenate([costs * scale, np.full(spare, 2.0 * SCALE)]),
+            A_ub=unequal,
+            b_ub=np.array([*sides_above, *sides_below]),
             A_eq=equal,
             b_eq=copies.astype(float),
             method="highs-ds",
         )
         inner = result.ineqlin.marginals / scale  # ≤ 0
         duals = result.eqlin.marginals / scale
-        of_count = float(inner[0] - inner[1])
-        of_cuts = inner[2 : 2 + len(cuts)]
-        signs = [1.0 if math.isfinite(high) else -1.0 for _, high in part.sides]
-        taus = [s * float(d) for s, d in zip(signs, inner[2 + len(cuts) :], strict=True)]
+        lower, upper = -inner[: len(above)], inner[len(above) :]
+        of_count = float(lower[0] + upper[0])
+        of_cuts = upper[1 : 1 + len(cuts)]
+        of_lower, of_upper = iter(lower[1:].tolist()), iter(upper[1 + len(cuts) :].tolist())
+        taus = [next(of_upper if math.isfinite(high) else of_lower) for _, high in part.sides]
         reduced = costs - matrix[:types].T @ duals - of_count
         if len(cuts):
             reduced = reduced - matrix[types + 1 :].T @ of_cuts
@@ -275,7 +283,7 @@ def _fractional(
     # A pair's weight counts clusters, not copies, so that it is whole in every partition.
     part = np.abs(weights - np.round(weights))
     for c in np.argsort(-part, kind="stable")[:50]:
-        rows = (int(pairs[c, 0]), int(pairs[c, 1]))
+        rows: tuple[int, ...] = (int(pairs[c, 0]), int(pairs[c, 1]))
         weight = float(x[_contain(clusters, rows)].sum())
         if abs(weight - round(weight)) > 1e-5:
             return rows, weight

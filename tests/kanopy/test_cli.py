@@ -164,3 +164,18 @@ def test_help_is_quick():
         kanopy("--help", env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
         times.append(time.perf_counter() - start)
     assert min(times) < 2  # a benchmark holds the tighter figure
+
+
+def test_check_verifies_a_certificate(tmp_path):
+    table, proof, other = (tmp_path / name for name in ("t.csv", "p.json.gz", "o.csv"))
+    frame = pd.DataFrame({"a": [1.5, 2, 4, 7, 11, 13, 14, 20, 21], "b": list("xyxyxxyyx")})
+    frame.to_csv(table, index=False)
+    frame.assign(b=list("xyxyxxyyy")).to_csv(other, index=False)
+    solve = ("solve", table, "-k", 3, "-m", "branch-and-price", "-q", "--weights", "a=2")
+    assert invoke(*solve, "--certificate", proof).exit_code == 0
+    result = invoke("check", proof, table)
+    assert result.exit_code == 0
+    assert ": optimal (" in result.output
+    refused = kanopy("check", proof, other)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("verification failed: the certificate belongs to another")
