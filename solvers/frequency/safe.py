@@ -30,7 +30,8 @@ What the text leaves open, and how it is read here:
   neighbours, are those at line 5. A slice at either end of the vector is shorter.
 - *first(C_min_sum_error)*: changes are tried in lexicographic order.
 - Algorithm 3 lowers all bounds together. The target bounds have no extra error g_t. Appendix A does
-  not give ``max_exceedings`` and ``max_total_exceedings``; the defaults are ours.
+  not give ``max_exceedings`` and ``max_total_exceedings``; the defaults are ours (of 1, 3, 10, 30
+  and 100, 10 had the least one-dimensional errors over the scenarios of 000, 6.2).
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def _check(options: SafeOptions, k: int) -> None:
     prepare=complete,
 )
 def safe(problem: Problem, run: Run, options: SafeOptions) -> Outcome:
-    """Algorithm 1; out of time, counts that are still problems go to the nearer of 0 and k."""
+    """Algorithm 1; out of time, the counts that are still problems are rounded to 0 or k."""
     search = _Safe(problem, run, options)
     try:
         search.eliminate()
@@ -283,11 +284,16 @@ class _Safe:
         return int((np.abs(self.work.errors) > bound).sum())
 
     def outcome(self) -> Outcome:
-        """The counts in the order of the data."""
-        found = self.work.counts
-        anonymous = np.where(self.work.is_problem(), self.k * (2 * found > self.k), found)
-        counts = np.empty_like(found)
-        counts[self.order] = anonymous
+        """The counts in the order of the data.
+
+        Problems are left only if the run was stopped. Their sum from the first on is rounded to
+        multiples of k, so that it is kept, also locally.
+        """
+        rounded, problems = self.work.counts.copy(), self.work.is_problem()
+        multiples = (2 * np.cumsum(rounded[problems]) + self.k) // (2 * self.k)
+        rounded[problems] = self.k * np.diff(multiples, prepend=0)
+        counts = np.empty_like(rounded)
+        counts[self.order] = rounded
         return Outcome(counts=counts)
 
 
