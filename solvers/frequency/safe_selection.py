@@ -62,7 +62,7 @@ class WorkingCounts:
     def run_through(
         self, slices: Ints, bound: Ints, run: Run, *, improving: bool
     ) -> tuple[bool, bool]:
-        """Change one slice (a row of entries) after the other by algorithm 2, or 4 if ``improving``.
+        """Change one slice (a row of entries) after the other by algorithm 2, or 4.
 
         Says whether a count changed, and whether the bounds refused a candidate. Ends early if the
         run is stopping.
