@@ -86,9 +86,7 @@ def pseudo_r2(table: pd.DataFrame, dependent: str) -> float:
 class _Model:
     """The regression of one table, with indicators for all values of some tables."""
 
-    def __init__(
-        self, table: pd.DataFrame, dependent: str, tables: Sequence[pd.DataFrame]
-    ) -> None:
+    def __init__(self, table: pd.DataFrame, dependent: str, tables: Sequence[pd.DataFrame]) -> None:
         if dependent not in table.columns:
             raise unknown("column", dependent, [str(name) for name in table.columns])
         if len(table.columns) < 2:

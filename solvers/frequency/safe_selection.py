@@ -193,9 +193,7 @@ def _select(  # type: ignore[no-untyped-def]
                 first < least_first
                 or (
                     first == least_first
-                    and (
-                        second < least_second or (second == least_second and third < least_third)
-                    )
+                    and (second < least_second or (second == least_second and third < least_third))
                 )
             ):
                 least_first, least_second, least_third = first, second, third
