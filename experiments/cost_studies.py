@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -41,20 +42,39 @@ def compile_kernels(methods: Sequence[str]) -> None:
         solved(data, method, seconds=10.0)
 
 
+def split(spec: str) -> tuple[str, dict[str, Any]]:
+    """A method and its options.
+
+    >>> split("safe-basic:formulation=paper"), split("own-hee:gamma=0.25,lambda_=3")
+    (('safe-basic', {'formulation': 'paper'}), ('own-hee', {'gamma': 0.25, 'lambda_': 3}))
+    """
+    name, _, rest = spec.partition(":")
+    options = {}
+    for pair in filter(None, rest.split(",")):
+        option, _, value = pair.partition("=")
+        try:
+            options[option] = json.loads(value)
+        except json.JSONDecodeError:
+            options[option] = value
+    return name, options
+
+
 def solved(
     data: Microdata,
-    method: str,
+    spec: str,
     *,
     k: int = K,
     control: int = CONTROL,
     seconds: float = 60.0,
     options: Mapping[str, Any] | None = None,
 ) -> tuple[Solution, float]:
-    """A solution, and the processor seconds it took."""
+    """A solution of a method, as :func:`split` reads it, and the processor seconds it took."""
+    method, given = split(spec)
     of_tables = any(cost in FREQUENCY_COSTS for cost in find_method(method).costs)
     tables = min(control, len(data.nominal)) if of_tables else None
     start = time.process_time()
-    solution = solve(data, k, method, control=tables, stop=MaxRuntime(seconds), options=options)
+    chosen = {**given, **(options or {})}
+    solution = solve(data, k, method, control=tables, stop=MaxRuntime(seconds), options=chosen)
     return solution, time.process_time() - start
 
 
@@ -138,7 +158,7 @@ def dual_information(
 
 def _lambda_option(method: str) -> str:
     """The name of λ among the options, as Python keeps the word itself."""
-    names = [option.name for option in fields(find_method(method).options)]
+    names = [option.name for option in fields(find_method(split(method)[0]).options)]
     found = [name for name in names if name.startswith("lam")]
     if "gamma" not in names or not found:
         raise KanopyError(f"method {method!r} has no options γ and λ; it has {', '.join(names)}")
@@ -192,7 +212,7 @@ def regressions(
     show: Show,
 ) -> pd.DataFrame:
     """ℓ₂ distances of the estimated probabilities, one row per attribute and value (6.2.8)."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for method in methods:
         for instance in range(1, instances + 1):
             data = make(instance)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError, unknown
 
-_ITERATIONS = 2000
+_ITERATIONS = 500
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class _Model:
         if len(values) == 1:
             return
         # In scikit-learn C is the inverse of the penalty's weight.
-        self._model = _linear_model().LogisticRegression(C=np.inf, tol=1e-6, max_iter=_ITERATIONS)
+        self._model = _linear_model().LogisticRegression(C=np.inf, tol=1e-5, max_iter=_ITERATIONS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # slow convergence is the rule where it has no end
             self._model.fit(self._indicators(rows), code, sample_weight=weights)

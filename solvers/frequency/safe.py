@@ -114,8 +114,9 @@ def complete(problem: Problem, options: SafeOptions) -> Problem:
         )
     tolerance = problem.tolerance
     if tolerance is None:
-        tolerance = allowed_extra_error(problem.control.values(problem.data.counts))
-    return replace(problem, tolerance=tolerance.astype(np.float64), total=None)
+        original = problem.control.values(problem.data.counts)
+        tolerance = allowed_extra_error(original).astype(np.float64)
+    return replace(problem, tolerance=tolerance, total=None)
 
 
 def _check(options: SafeOptions, k: int) -> None:
