@@ -93,20 +93,21 @@ def test_own_star_is_compared_with_safe_where_that_keeps_the_rows():
 
 
 def test_the_quick_form_prints_means_and_findings(capsys):
-    studies = [word for name in cost.STUDIES[:4] for word in ("--study", name)]
-    wrong = cost.main(["safe", "msafe", "--quick", *studies])
+    wrong = cost.main(["safe", "msafe", "--quick"])
     out = capsys.readouterr().out
     verdicts = [text for text in out.splitlines() if text.startswith(("holds", "does not hold"))]
     assert sum(text.startswith("does not") for text in verdicts) == wrong
     assert any("SAFE has the least χ² sum" in text for text in verdicts)
     assert "instances by rows after SAFE" in out
     assert "findings about other methods" in out
+
+
+def test_scaling_and_regressions_of_a_method(capsys):
+    studies = ["--study", "scaling", "--study", "regression"]
+    cost.main(["safe", "200m5_20percent", "--quick", *studies])
+    out = capsys.readouterr().out
     assert "processor seconds over k" in out
-
-
-def test_regressions_of_a_method(capsys):
-    cost.main(["safe", "200m5_20percent", "--quick", "--study", "regression"])
-    assert "ℓ₂ distance" in capsys.readouterr().out
+    assert "ℓ₂ distance" in out
 
 
 def test_unknown_words_are_refused_and_missing_methods_skipped(capsys, monkeypatch):
