@@ -115,7 +115,12 @@ class Solution:
         proof = "no bound"
         if self.bound is not None and self.gap is not None:
             proof = f"bound {self.bound:.8g}, gap {100 * self.gap:.4g} %"
-        groups = f"{len(self.sizes)} classes of {self.sizes.min()} to {self.sizes.max()} rows"
+        sizes = self.sizes
+        groups = f"{len(sizes)} classes"
+        if len(sizes):
+            groups += f" of {sizes.min()} to {sizes.max()} rows"
+        if sizes.sum() != self.data.n:
+            groups += f", {sizes.sum()} rows instead of {self.data.n}"
         return (
             f"{self.method}: {self.cost} {self.objective:.8g} ({proof}), {self.status}, "
             f"k = {self.k}, {groups}, {self.runtime:.2f} s"

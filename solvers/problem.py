@@ -44,7 +44,8 @@ class Problem:
     """Make ``data`` k-anonymous at the least ``cost``.
 
     ``control``, ``tolerance`` (g_t of 000, 2.1) and ``deviation_weight`` (w of 000, 3.2 and 5.6)
-    belong to the frequency costs; ``total`` is the number of rows a frequency vector must keep.
+    belong to the frequency costs; ``total`` is the number of rows a frequency vector must have, and
+    None for a method that does not promise any (SAFE, 000, 3.2 and table 6.9).
     ``links`` are pairs of rows that a partition must keep together or apart.
     """
 

@@ -16,13 +16,13 @@ question is answered quickly, and the first solution found is optimal.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush, heapreplace
 
 import numpy as np
 
 from kanopy.instances.errors import unknown
+from kanopy.instances.frequency import allowed_extra_error
 from kanopy.solvers.frequency.annealing import (
     CountDomains,
     Interaction,
@@ -92,8 +92,8 @@ def complete(problem: Problem, options: SafeBasicOptions) -> Problem:
     assert problem.control is not None
     tolerance = problem.tolerance
     if tolerance is None and options.tolerance == "appendix":
-        allowed = importlib.import_module("kanopy.models.safe_basic").allowed_extra_error
-        tolerance = allowed(problem.control.values(problem.data.counts))
+        original = problem.control.values(problem.data.counts)
+        tolerance = allowed_extra_error(original).astype(np.float64)
     weight = 0.0
     if isinstance(options, MsafeOptions):
         weight = deviation_weight(problem, options.weight)
