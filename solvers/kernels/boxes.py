@@ -27,9 +27,10 @@ STUCK = -2
 @inner
 def _begin(points, codes, price, row, low, high, ask):
     """Make a box cover one row alone."""
-    low[:] = points[:, row]
-    high[:] = points[:, row]
-    ask[:] = price
+    for j in range(len(points)):
+        low[j] = high[j] = points[j, row]
+    for value in range(len(ask)):
+        ask[value] = price[value]
     for j in range(len(codes)):
         ask[codes[j, row]] = 0.0
 
@@ -47,16 +48,16 @@ def _include(points, codes, row, low, high, ask):
 @inner
 def _growths(points, codes, low, high, ask, rows, growth):
     """Loss that each of the first so many rows adds to a box."""
-    growth[:rows] = 0.0
+    for i in range(rows):
+        growth[i] = 0.0
     for j in range(len(points)):
-        column, least, most = points[j], low[j], high[j]
+        least, most = low[j], high[j]
         for i in range(rows):
-            below, above = least - column[i], column[i] - most
+            below, above = least - points[j, i], points[j, i] - most
             growth[i] += (below if below > 0.0 else 0.0) + (above if above > 0.0 else 0.0)
     for j in range(len(codes)):
-        values = codes[j]
         for i in range(rows):
-            growth[i] += ask[values[i]]
+            growth[i] += ask[codes[j, i]]
 
 
 @njit(cache=True)
@@ -91,8 +92,10 @@ def grow_classes(points, codes, price, k, steps, labels, free, state, low, high,
         for i in range(rows):
             if labels[free[i]] < 0:
                 free[kept] = free[i]
-                points[:, kept] = points[:, i]
-                codes[:, kept] = codes[:, i]
+                for j in range(len(points)):
+                    points[j, kept] = points[j, i]
+                for j in range(len(codes)):
+                    codes[j, kept] = codes[j, i]
                 kept += 1
         state[FREE] = kept
     return state[FREE] < k
