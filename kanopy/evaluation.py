@@ -15,6 +15,7 @@ from kanopy.instances.merge import merge_rows
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
 from kanopy.measures import TableErrors
+from kanopy.released import released_losses
 from kanopy.solution import Solution
 
 Control = int | Sequence[Sequence[str]]
@@ -26,7 +27,9 @@ class Report:
     """Measures of one release; None where a measure is not defined for it.
 
     Squared errors and record linkage need numbers or categories row by row; losses by ranges and
-    value sets look at the classes; table errors need releases made of original categories.
+    value sets look at the cells of a generalised release, else at the classes; table errors need
+    releases made of original categories. ``freeform`` is k for a freeform solution, whose classes
+    of identical rows may be smaller.
     """
 
     rows: int
@@ -55,6 +58,7 @@ class Report:
     t_closeness: float | None = None
     closeness_utility: float | None = None
     linkage: float | None = None
+    freeform: int | None = None
     by_dimension: Mapping[int, TableErrors] = field(default_factory=dict)
 
     def series(self) -> pd.Series:
@@ -107,6 +111,7 @@ _TITLES = {
     "t_closeness": "t-closeness",
     "closeness_utility": "closeness utility",
     "linkage": "share re-identified by nearest record",
+    "freeform": "freeform, not k-anonymous: originals covered by each row",
 }
 
 
@@ -148,14 +153,21 @@ def evaluate(
     identical = _classes(release[list(data.quasi_identifiers)])
     level = int(np.bincount(identical).min())
     same_rows = len(release) == data.n
-    if labels is None and same_rows:
+    freeform = isinstance(result, Solution) and result.matches is not None
+    if labels is None and same_rows and not freeform:
         labels = identical
     codes = _released_codes(data, release)
     found: dict[str, object] = {}
     if same_rows:
         found |= _numeric(data, release) | _linkage(data, release, codes)
     if labels is not None:
-        found |= _of_classes(data, labels) | _disclosure(data, release, identical)
+        found |= _of_classes(data, labels)
+    if same_rows:
+        found |= released_losses(data, release) or {}
+    if labels is not None or freeform:
+        found |= _disclosure(data, release, identical)
+    if freeform:
+        found["freeform"] = k
     if not data.numeric:
         found["problems_before"] = measures.confidentiality_problems(data.counts, k or level)
     if codes is not None:

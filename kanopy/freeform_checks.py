@@ -36,7 +36,7 @@ def match_problems(data: Microdata, matches: NDArray[np.int64], k: int) -> Itera
         column for column, part in pairs.groupby("variable") if part["value"].nunique() < data.n
     ]
     if unmatched:
-        yield f"{len(unmatched)} matchings use an original twice, the first is number {unmatched[0]}"
+        yield f"{len(unmatched)} matchings use an original twice, first number {unmatched[0]}"
     twice = int(pairs.duplicated(["index", "value"]).sum())
     if twice:
         yield f"the matchings share {twice} pairs of row and original: they are not disjoint"
@@ -72,7 +72,9 @@ def coverage_problems(
             yield f"release: {outside} rows do not cover their originals in column {name!r}"
     for name in data.nominal:
         values = data.frame[name].astype(object)
-        texts = ["" if gone else str(value) for gone, value in zip(values.isna(), values, strict=True)]
+        texts = [
+            "" if gone else str(value) for gone, value in zip(values.isna(), values, strict=True)
+        ]
         tree = data.hierarchies.get(name)
         above = {
             text: {str(node) for node in tree.ancestors(value)} if tree else set()

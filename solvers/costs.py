@@ -75,7 +75,7 @@ def cluster_costs(data: Microdata, labels: NDArray[np.integer], cost: str) -> ND
 
 
 def freeform_cost(data: Microdata, matches: NDArray[np.integer]) -> float:
-    """Generalisation loss where row i covers the rows ``matches[i]``: the cost ``range``, row by row.
+    """Generalisation loss where row i covers the rows ``matches[i]``: ``range``, row by row.
 
     >>> import pandas as pd
     >>> data = Microdata.from_frame(pd.DataFrame({"a": [0, 1, 4]}), standardize=False)

@@ -24,6 +24,8 @@ round is solved as an assignment. The papers call this backtracking and leave it
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,6 +49,7 @@ MOST_ROWS = 20_000
 """For ``doka-hungarian``: its matrix of weights has 3.2 GB then."""
 
 _ENTRIES = 4_000_000  # of the matrix of weights, between two looks at the clock
+_POLL = 0.1
 
 
 class Matchings:
@@ -94,12 +97,8 @@ class Matchings:
 
     def cheapest(self) -> NDArray[np.int64] | None:
         """The perfect matching of least weight; None if stopped."""
-        from scipy.optimize import linear_sum_assignment
-
         matrix = self.weights()
-        if matrix is None:
-            return None
-        return np.asarray(linear_sum_assignment(matrix)[1], dtype=np.int64)
+        return None if matrix is None else _assignment(matrix, self.stopping)
 
     def greedy(self, by_weight: bool) -> NDArray[np.int64] | None:
         """A perfect matching row by row, or edge by edge in order of weight; None if stopped."""
@@ -161,6 +160,26 @@ class Matchings:
         return np.where(used, np.inf, weights)
 
 
+def _assignment(matrix: NDArray[np.float64], stopping: Stopping) -> NDArray[np.int64] | None:
+    """The cheapest assignment; None if stopped, when scipy's solver is left to end by itself."""
+    from scipy.optimize import linear_sum_assignment
+
+    found: list[NDArray[np.int64]] = []
+
+    def work() -> None:
+        found.append(np.asarray(linear_sum_assignment(matrix)[1], dtype=np.int64))
+
+    thread = threading.Thread(target=work, daemon=True, name="kanopy assignment")
+    thread.start()
+    while not found:
+        thread.join(_POLL)
+        if not found and stopping():
+            return None
+        if not found and not thread.is_alive():
+            raise RuntimeError("scipy's assignment solver failed")
+    return found[0]
+
+
 def sorted_matches(data: Microdata, k: int) -> NDArray[np.int64]:
     """Everybody's way out: each row covers itself and the next k − 1 of a sorted list, in a circle.
 
@@ -199,9 +218,7 @@ def freeform_matches(
 def _solve(problem: Problem, run: Run, rule: str) -> Outcome:
     try:
         with plain_interrupts():
-            return Outcome(
-                matches=freeform_matches(problem.data, problem.k, rule, run.stopping)
-            )
+            return Outcome(matches=freeform_matches(problem.data, problem.k, rule, run.stopping))
     except KeyboardInterrupt:
         outcome = Outcome(matches=sorted_matches(problem.data, problem.k))
         run.found(outcome, problem.objective(outcome))

@@ -64,7 +64,7 @@ class _Growing:
         return bool(grow_classes(*self.moving, self.k, steps, *self.room))
 
     def finished(self) -> NDArray[np.int64]:
-        """The partition: k free rows or more are cut from a sorted list, the others join classes."""
+        """The partition: k free rows or more are cut from a sorted list, fewer join classes."""
         labels, classes = self.labels.copy(), int(self.state[CLASSES])
         order = self.table.order()
         free = order[labels[order] < 0]
