@@ -41,7 +41,7 @@ def read_hierarchy(path: str | os.PathLike[str]) -> Hierarchy:
 def parse_hierarchy(content: bytes, label: str = "hierarchy") -> Hierarchy:
     r"""Hierarchy from the bytes of a file; ``label`` names it in errors.
 
-    >>> tree = parse_hierarchy(b"dentist,medic,*\\nsurgeon,medic,*\\nbaker,craft,*\\n")
+    >>> tree = parse_hierarchy(b"dentist,medic,*\nsurgeon,medic,*\nbaker,craft,*\n")
     >>> tree.closest_common_ancestor(["dentist", "surgeon"]), tree.root
     ('medic', '*')
     """
@@ -64,7 +64,7 @@ def parse_hierarchy(content: bytes, label: str = "hierarchy") -> Hierarchy:
                 raise _error(label, line, f"has a node with another parent than in line {where}")
     if not parents:
         raise KanopyError(f"{label!r} has no line; it needs one for each value")
-    inner = {parent: line for parent, line in parents.values()}
+    inner = dict(parents.values())
     for line, path in paths:
         if path[0] in inner:
             raise _error(
@@ -85,7 +85,7 @@ def format_hierarchy(tree: Hierarchy) -> str:
     r"""The text of a hierarchy's file.
 
     >>> format_hierarchy(Hierarchy({"dentist": "medic", "medic": "*"}))
-    'dentist,medic,*\\n'
+    'dentist,medic,*\n'
     """
     nodes = [*tree.parents, tree.root]
     texts = {node: "" if node is None else str(node) for node in nodes}

@@ -32,11 +32,9 @@ def match_problems(data: Microdata, matches: NDArray[np.int64], k: int) -> Itera
     if matches[:, 0].tolist() != list(range(data.n)):
         yield "the first matching is not the true one"
     pairs = pd.DataFrame(matches).melt(ignore_index=False).reset_index()
-    unmatched = [
-        column for column, part in pairs.groupby("variable") if part["value"].nunique() < data.n
-    ]
-    if unmatched:
-        yield f"{len(unmatched)} matchings use an original twice, first number {unmatched[0]}"
+    used = pairs.groupby("variable")["value"].nunique()
+    if (used < data.n).any():
+        yield f"{int((used < data.n).sum())} matchings use an original twice: they are not perfect"
     twice = int(pairs.duplicated(["index", "value"]).sum())
     if twice:
         yield f"the matchings share {twice} pairs of row and original: they are not disjoint"
@@ -66,8 +64,8 @@ def coverage_problems(
     for name in data.numeric:
         cells = [parse_range(text) for text in release[name].astype(str)]
         ends = np.array([cell or (np.inf, -np.inf) for cell in cells])
-        values = data.frame[name].to_numpy(dtype=float)[matches]
-        outside = int(((values < ends[:, [0]]) | (values > ends[:, [1]])).any(axis=1).sum())
+        covered = data.frame[name].to_numpy(dtype=float)[matches]
+        outside = int(((covered < ends[:, [0]]) | (covered > ends[:, [1]])).any(axis=1).sum())
         if outside:
             yield f"release: {outside} rows do not cover their originals in column {name!r}"
     for name in data.nominal:

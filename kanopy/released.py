@@ -113,10 +113,11 @@ class _Values:
         self.tree = data.hierarchies.get(name)
         self.nodes: dict[str, object] = {}
         self.below: dict[object, int] = {}
-        for value in categories if self.tree else ():
-            for node in self.tree.ancestors(value):
-                self.nodes |= dict.fromkeys(spellings(node), node)
-                self.below[node] = self.below.get(node, 0) + 1
+        if self.tree is not None:
+            for value in categories:
+                for node in self.tree.ancestors(value):
+                    self.nodes |= dict.fromkeys(spellings(node), node)
+                    self.below[node] = self.below.get(node, 0) + 1
 
     def __call__(self, text: str) -> _Cell | None:
         values = [self.known.get(part) for part in parse_set(text) if part in self.known]

@@ -89,7 +89,8 @@ class Solution:
         if self.labels is not None:
             return np.bincount(self.labels).astype(np.int64)
         if self.matches is not None:
-            return np.full(*self.matches.shape, dtype=np.int64)
+            rows, covered = self.matches.shape
+            return np.full(rows, covered, dtype=np.int64)
         assert self.counts is not None
         return self.counts[self.counts > 0]
 

@@ -190,7 +190,7 @@ def sorted_matches(data: Microdata, k: int) -> NDArray[np.int64]:
     order = scaled(data).order()
     place = np.empty_like(order)
     place[order] = np.arange(data.n)
-    return order[(place[:, None] + np.arange(k)) % data.n]
+    return np.asarray(order[(place[:, None] + np.arange(k)) % data.n])
 
 
 def freeform_matches(
