@@ -113,7 +113,7 @@ class Hierarchy:
         >>> tree.fitted([1, 2, 9]).leaves
         (1, 2, 9)
         """
-        meant = {
+        meant: dict[object, object] = {
             text: value
             for value in values
             if value not in self.parents

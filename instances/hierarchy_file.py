@@ -94,10 +94,12 @@ def format_hierarchy(tree: Hierarchy) -> str:
     leaves = set(tree.leaves)
     if any(text == "" and node not in leaves for node, text in texts.items()):
         raise KanopyError("a node above others has no text; name it")
-    spaced = any(text != text.strip() for text in texts.values())
+    # what the writer would leave bare and the reader would drop or refuse
+    odd = any(text != text.strip() or "\r" in text for text in texts.values())
     out = io.StringIO(newline="")
-    quoting = csv.QUOTE_ALL if spaced else csv.QUOTE_MINIMAL
-    writer = csv.writer(out, lineterminator="\n", quoting=quoting)
+    writer = csv.writer(
+        out, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
+    )
     for leaf in tree.leaves:
         writer.writerow([texts[node] for node in tree.ancestors(leaf)])
     return out.getvalue()

@@ -160,10 +160,13 @@ def evaluate(
     found: dict[str, object] = {}
     if same_rows:
         found |= _numeric(data, release) | _linkage(data, release, codes)
-    if labels is not None:
+    generalised = released_losses(data, release) if same_rows else None
+    if generalised is not None:
+        found |= generalised
+    elif labels is not None:
         found |= _of_classes(data, labels)
-    if same_rows:
-        found |= released_losses(data, release) or {}
+    if labels is not None and data.nominal:
+        found["hamming"] = measures.hamming_pair_sum(data.codes, labels, data.nominal_weights)
     if labels is not None or freeform:
         found |= _disclosure(data, release, identical)
     if freeform:
@@ -220,9 +223,12 @@ def _released_points(data: Microdata, release: pd.DataFrame) -> NDArray[np.float
 def _of_classes(data: Microdata, labels: NDArray[np.int64]) -> dict[str, object]:
     frame = data.frame[list(data.quasi_identifiers)]
     table = frame.astype(dict.fromkeys(data.nominal, object))
+    for j, name in enumerate(data.nominal):
+        if name not in data.hierarchies:  # numbers, as a value may be missing
+            table[name] = data.codes[:, j].astype(object)
     weights = dict(zip([*data.numeric, *data.nominal], data.weights.tolist(), strict=True))
     domains, trees = data.domains, data.hierarchies
-    found: dict[str, object] = {
+    return {
         "ncp": measures.ncp(table, labels, hierarchies=trees, domains=domains, weights=weights),
         "gcp": measures.total_gcp(table, labels, domains=domains),
         "total_il": measures.total_information_loss(
@@ -232,9 +238,6 @@ def _of_classes(data: Microdata, labels: NDArray[np.int64]) -> dict[str, object]
             table, labels, domains=domains, weights=weights
         ),
     }
-    if data.nominal:
-        found["hamming"] = measures.hamming_pair_sum(data.codes, labels, data.nominal_weights)
-    return found
 
 
 def _disclosure(

@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kanopy.instances.columns import spellings
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.microdata import Microdata
 
@@ -140,7 +141,7 @@ def _ranges(
         pairs = pd.DataFrame({"label": box, "code": data.codes[member, j]}).drop_duplicates()
         sets = pairs.sort_values(["label", "code"]).groupby("label")["code"].agg(list)
         texts = [
-            str(tree.closest_common_ancestor(chosen)) if tree else format_set(chosen)
+            spellings(tree.closest_common_ancestor(chosen))[0] if tree else format_set(chosen)
             for chosen in (categories[codes] for codes in sets)
         ]
         released[name] = pd.Series(np.array(texts, dtype=object)[labels], index=released.index)

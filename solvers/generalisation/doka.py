@@ -62,7 +62,7 @@ class Matchings:
         self.matches = np.empty((n, k), dtype=np.int64)
         self.matches[:, 0] = np.arange(n)
         self.rounds = 1
-        self.low = np.ascontiguousarray(self.points.T)
+        self.low = self.points.T.copy(order="C")
         self.high = self.low.copy()
         self.ask = np.tile(price, (n, 1))
         self.ask[np.arange(n)[:, None], self.codes.T] = 0.0
