@@ -271,11 +271,11 @@ BENCHMARKS = (
             published=published,
         )
         for method, rows, columns, k, limit, published in (
-            ("doka-hungarian", 5000, 4, 4, 300, "hours"),
-            ("doka-sort-greedy", 5000, 4, 4, 60, "hours"),
-            ("doka-greedy", 5000, 4, 4, 60, "hours"),
+            ("doka-hungarian", 5000, 4, 4, 300, "3 to 24 h"),
+            ("doka-sort-greedy", 5000, 4, 4, 60, "3 to 24 h"),
+            ("doka-greedy", 5000, 4, 4, 60, "3 to 24 h"),
             ("k-member", 20_000, 8, 10, 60, ""),
-            ("mondrian", 90_000, 8, 3, 2, "minutes"),
+            ("mondrian", 90_000, 8, 3, 5, "minutes"),
         )
     ),
     Benchmark(

@@ -93,7 +93,7 @@ def freeform_cost(data: Microdata, matches: NDArray[np.integer]) -> float:
     ):
         further = np.diff(np.sort(column[matches], axis=1), axis=1) != 0
         total += weight * float(further.sum()) / domain
-    return total
+    return float(total)
 
 
 def frequency_cost(
