@@ -66,6 +66,22 @@ def nominal_codes(
     return rank[found], categories
 
 
+def spellings(value: object) -> tuple[str, ...]:
+    """How text files may write a value; the first is our own way.
+
+    >>> spellings("a"), spellings(3.0), spellings(3), spellings(None)
+    (('a',), ('3.0', '3'), ('3', '3.0'), ('',))
+    """
+    if value is None:
+        return ("",)
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_)):
+        number = float(value)
+        if number.is_integer() and abs(number) < 1e15:
+            both = dict.fromkeys((str(value), str(int(number)), str(number)))
+            return tuple(both)
+    return (str(value),)
+
+
 def _kind(value: object) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "bool"

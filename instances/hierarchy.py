@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from kanopy.instances.columns import spellings
 from kanopy.instances.errors import KanopyError
 
 
@@ -104,6 +105,27 @@ class Hierarchy:
             above = set(self.ancestors(value))
             common = tuple(node for node in common if node in above)
         return common[0]
+
+    def fitted(self, values: Iterable[object]) -> Hierarchy:
+        """The same tree whose leaves, where they only spell a value as text, are that value.
+
+        >>> tree = Hierarchy({"1": "low", "2": "low", "9": "*", "low": "*"})
+        >>> tree.fitted([1, 2, 9]).leaves
+        (1, 2, 9)
+        """
+        meant: dict[object, object] = {
+            text: value
+            for value in values
+            if value not in self.parents
+            for text in spellings(value)
+        }
+        leaves = set(self.leaves)
+        return Hierarchy(
+            {
+                meant.get(node, node) if node in leaves else node: parent
+                for node, parent in self.parents.items()
+            }
+        )
 
     def check_covers(self, column: str, values: Iterable[object]) -> None:
         """Raise unless every value is a leaf."""

@@ -115,7 +115,7 @@ class Microdata:
             Permissible ``(low, high)`` of a numeric column or number of permissible values of a
             nominal one, where that is more than occurs in the data.
         hierarchies
-            Generalisation hierarchy by column name.
+            Generalisation hierarchy by column name; leaves may spell the values as text.
         standardize
             Shift and scale numeric columns to mean 0 and variance 1 (dividing by n).
         missing
@@ -153,12 +153,7 @@ class Microdata:
         low, high, sizes = _domains(
             domains or {}, numeric_names, raw, nominal_names, [len(c) for _, c in coded]
         )
-        for column in hierarchies or {}:
-            if column not in nominal_names:
-                raise unknown("nominal column in hierarchies", column, nominal_names)
-        for (_, category_values), column in zip(coded, nominal_names, strict=True):
-            if hierarchies and column in hierarchies:
-                hierarchies[column].check_covers(column, category_values)
+        trees = _fitted(hierarchies or {}, nominal_names, [c for _, c in coded])
         return cls(
             _frame=frame,
             numeric=numeric_names,
@@ -174,7 +169,7 @@ class Microdata:
             domain_sizes=_frozen(sizes),
             confidential=tuple(confidential),
             strata=strata,
-            hierarchies=dict(hierarchies or {}),
+            hierarchies=trees,
             domains=dict(domains or {}),
             standardize=standardize,
             name=name,
@@ -288,6 +283,10 @@ class Microdata:
             X=_frozen(self.X[rows]),
             codes=_frozen(self.codes[rows]),
         )
+
+    def with_hierarchies(self, hierarchies: Mapping[str, Hierarchy]) -> Microdata:
+        """The same instance with these generalisation hierarchies instead."""
+        return replace(self, hierarchies=_fitted(hierarchies, self.nominal, self.categories))
 
     def _rebuild(self, frame: pd.DataFrame) -> Microdata:
         identifiers = [*self.numeric, *self.nominal]
@@ -406,6 +405,21 @@ def _standardisation(
     center[constant] = raw[0, constant]
     scale[constant | (scale == 0)] = 1.0
     return center, scale
+
+
+def _fitted(
+    hierarchies: Mapping[str, Hierarchy],
+    nominal: Sequence[str],
+    categories: Sequence[NDArray[np.object_]],
+) -> dict[str, Hierarchy]:
+    trees = {}
+    for column, tree in hierarchies.items():
+        if column not in nominal:
+            raise unknown("nominal column in hierarchies", column, nominal)
+        values = categories[list(nominal).index(column)]
+        trees[column] = tree.fitted(values)
+        trees[column].check_covers(column, values)
+    return trees
 
 
 def _weights(weights: Mapping[str, float], identifiers: list[str]) -> NDArray[np.float64]:

@@ -26,7 +26,9 @@ _HOME = {
     "examples": "kanopy.instances.examples",
     "generate": "kanopy.instances.generators",
     "load": "kanopy.instances.datasets",
+    "read_hierarchy": "kanopy.instances.hierarchy_file",
     "sample": "kanopy.instances.samplers",
+    "write_hierarchy": "kanopy.instances.hierarchy_file",
     "evaluate": "kanopy.evaluation",
     "methods": "kanopy.catalogue",
     "lower_bound": "kanopy.solvers.bounds",
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from kanopy.instances.frequency import FrequencyProblem as FrequencyProblem
     from kanopy.instances.generators import generate as generate
     from kanopy.instances.hierarchy import Hierarchy as Hierarchy
+    from kanopy.instances.hierarchy_file import read_hierarchy as read_hierarchy
+    from kanopy.instances.hierarchy_file import write_hierarchy as write_hierarchy
     from kanopy.instances.microdata import Microdata as Microdata
     from kanopy.instances.samplers import sample as sample
     from kanopy.models.factory import build as build

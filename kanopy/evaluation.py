@@ -15,6 +15,7 @@ from kanopy.instances.merge import merge_rows
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
 from kanopy.measures import TableErrors
+from kanopy.released import released_losses
 from kanopy.solution import Solution
 
 Control = int | Sequence[Sequence[str]]
@@ -26,7 +27,9 @@ class Report:
     """Measures of one release; None where a measure is not defined for it.
 
     Squared errors and record linkage need numbers or categories row by row; losses by ranges and
-    value sets look at the classes; table errors need releases made of original categories.
+    value sets look at the cells of a generalised release, else at the classes; table errors need
+    releases made of original categories. ``freeform`` is k for a freeform solution, whose classes
+    of identical rows may be smaller.
     """
 
     rows: int
@@ -55,6 +58,7 @@ class Report:
     t_closeness: float | None = None
     closeness_utility: float | None = None
     linkage: float | None = None
+    freeform: int | None = None
     by_dimension: Mapping[int, TableErrors] = field(default_factory=dict)
 
     def series(self) -> pd.Series:
@@ -107,6 +111,7 @@ _TITLES = {
     "t_closeness": "t-closeness",
     "closeness_utility": "closeness utility",
     "linkage": "share re-identified by nearest record",
+    "freeform": "freeform, not k-anonymous: originals covered by each row",
 }
 
 
@@ -148,14 +153,24 @@ def evaluate(
     identical = _classes(release[list(data.quasi_identifiers)])
     level = int(np.bincount(identical).min())
     same_rows = len(release) == data.n
-    if labels is None and same_rows:
+    freeform = isinstance(result, Solution) and result.matches is not None
+    if labels is None and same_rows and not freeform:
         labels = identical
     codes = _released_codes(data, release)
     found: dict[str, object] = {}
     if same_rows:
         found |= _numeric(data, release) | _linkage(data, release, codes)
-    if labels is not None:
-        found |= _of_classes(data, labels) | _disclosure(data, release, identical)
+    generalised = released_losses(data, release) if same_rows else None
+    if generalised is not None:
+        found |= generalised
+    elif labels is not None:
+        found |= _of_classes(data, labels)
+    if labels is not None and data.nominal:
+        found["hamming"] = measures.hamming_pair_sum(data.codes, labels, data.nominal_weights)
+    if labels is not None or freeform:
+        found |= _disclosure(data, release, identical)
+    if freeform:
+        found["freeform"] = k
     if not data.numeric:
         found["problems_before"] = measures.confidentiality_problems(data.counts, k or level)
     if codes is not None:
@@ -208,9 +223,12 @@ def _released_points(data: Microdata, release: pd.DataFrame) -> NDArray[np.float
 def _of_classes(data: Microdata, labels: NDArray[np.int64]) -> dict[str, object]:
     frame = data.frame[list(data.quasi_identifiers)]
     table = frame.astype(dict.fromkeys(data.nominal, object))
+    for j, name in enumerate(data.nominal):
+        if name not in data.hierarchies:  # numbers, as a value may be missing
+            table[name] = data.codes[:, j].astype(object)
     weights = dict(zip([*data.numeric, *data.nominal], data.weights.tolist(), strict=True))
     domains, trees = data.domains, data.hierarchies
-    found: dict[str, object] = {
+    return {
         "ncp": measures.ncp(table, labels, hierarchies=trees, domains=domains, weights=weights),
         "gcp": measures.total_gcp(table, labels, domains=domains),
         "total_il": measures.total_information_loss(
@@ -220,9 +238,6 @@ def _of_classes(data: Microdata, labels: NDArray[np.int64]) -> dict[str, object]
             table, labels, domains=domains, weights=weights
         ),
     }
-    if data.nominal:
-        found["hamming"] = measures.hamming_pair_sum(data.codes, labels, data.nominal_weights)
-    return found
 
 
 def _disclosure(

@@ -63,7 +63,8 @@ def plot_comparison(solutions: Sequence[Solution], bound: float, ax: Axes | None
     ordered = sorted(solutions, key=lambda s: -s.objective)
     places = range(len(ordered))
     ax.barh(places, [s.objective for s in ordered], color=GAP, edgecolor=OBJECTIVE)
-    ax.barh(places, [bound] * len(ordered), color=BOUND, label=f"proven bound {bound:.4g}")
+    bounds = [bound if s.matches is None else 0.0 for s in ordered]  # one of partitions alone
+    ax.barh(places, bounds, color=BOUND, label=f"proven bound {bound:.4g}")
     for place, solution in zip(places, ordered, strict=True):
         ax.annotate(
             f" {solution.objective:.4g}", (solution.objective, place), va="center", fontsize=9

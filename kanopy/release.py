@@ -8,7 +8,11 @@ ranges      ``[low-high]`` and ``{value|value}``, or the        range
             closest common ancestor (003; 001, definition 3.6)
 members     one of its rows (000, 5.1)                          hamming
 counts      the rows of a frequency vector (000, 1.1)           max-error, chi2
+freeform    nothing: each *row* becomes the ranges and sets of  range, by a freeform method
+            the k originals it covers (Doka et al. 2015)
 =========== =================================================== =================================
+
+A freeform release is **not** k-anonymous in the sense of Samarati and Sweeney: its rows differ.
 """
 
 from __future__ import annotations
@@ -21,13 +25,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kanopy.instances.columns import spellings
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.microdata import Microdata
 
 if TYPE_CHECKING:
     from kanopy.solution import Solution
 
-KINDS = ("centroids", "ranges", "members", "counts")
+KINDS = ("centroids", "ranges", "members", "counts", "freeform")
 _DEFAULT = {"sse": "centroids", "hamming": "members", "range": "ranges"}
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"\[\s*({_NUMBER})\s*-\s*({_NUMBER})\s*\]")
@@ -39,6 +44,8 @@ def default_kind(solution: Solution) -> str:
         return "counts"
     if solution.representatives is not None:
         return "members"
+    if solution.matches is not None:
+        return "freeform"
     return _DEFAULT[solution.cost]
 
 
@@ -66,12 +73,16 @@ def make_release(
     data = solution.data
     if kind == "counts":
         released = _rows_of_counts(data, _needed(solution.counts, kind))
+    elif kind == "freeform":
+        matches = _needed(solution.matches, kind)
+        row = np.repeat(np.arange(data.n), matches.shape[1])
+        released = _ranges(data, np.arange(data.n), row, matches.ravel())
     else:
         labels = _needed(solution.labels, kind)
         if kind == "centroids":
             released = _centroids(data, labels)
         elif kind == "ranges":
-            released = _ranges(data, labels)
+            released = _ranges(data, labels, labels, np.arange(data.n))
         else:
             chosen = solution.representatives
             rows = medoids(data, labels) if chosen is None else chosen
@@ -110,21 +121,27 @@ def _as_dtype(values: NDArray[np.float64], column: pd.Series) -> pd.Series:
     return pd.Series(values, index=column.index).astype(dtype)
 
 
-def _ranges(data: Microdata, labels: NDArray[np.int64]) -> pd.DataFrame:
+def _ranges(
+    data: Microdata,
+    labels: NDArray[np.int64],
+    box: NDArray[np.int64],
+    member: NDArray[np.int64],
+) -> pd.DataFrame:
+    """Each row as the box of its label; box ``box[i]`` covers row ``member[i]``."""
     released = data.frame
     for name in data.numeric:
-        values = pd.Series(released[name].to_numpy())
-        groups = values.groupby(labels)
+        values = pd.Series(released[name].to_numpy()[member])
+        groups = values.groupby(box)
         low, high = groups.min().tolist(), groups.max().tolist()
         texts = [f"[{_plain(a)}-{_plain(b)}]" for a, b in zip(low, high, strict=True)]
         released[name] = pd.Series(np.array(texts, dtype=object)[labels], index=released.index)
     for j, name in enumerate(data.nominal):
         tree = data.hierarchies.get(name)
         categories = data.categories[j]
-        pairs = pd.DataFrame({"label": labels, "code": data.codes[:, j]}).drop_duplicates()
+        pairs = pd.DataFrame({"label": box, "code": data.codes[member, j]}).drop_duplicates()
         sets = pairs.sort_values(["label", "code"]).groupby("label")["code"].agg(list)
         texts = [
-            str(tree.closest_common_ancestor(chosen)) if tree else format_set(chosen)
+            spellings(tree.closest_common_ancestor(chosen))[0] if tree else format_set(chosen)
             for chosen in (categories[codes] for codes in sets)
         ]
         released[name] = pd.Series(np.array(texts, dtype=object)[labels], index=released.index)

@@ -35,6 +35,9 @@ class Solution:
         New frequency of each row of ``data.combinations`` (frequency shape), else None.
     representatives
         Row that stands for each cluster (representatives shape), else None.
+    matches
+        The k rows that each generalised row covers (freeform shape), else None. Such a release is
+        *not* k-anonymous in the sense of Samarati and Sweeney: no two of its rows need be equal.
     objective, bound, gap
         Cost, proven lower bound (None where the method gives none) and
         ``(objective − bound) / objective``.
@@ -55,6 +58,7 @@ class Solution:
     labels: NDArray[np.int64] | None = field(default=None, repr=False)
     counts: NDArray[np.int64] | None = field(default=None, repr=False)
     representatives: NDArray[np.int64] | None = field(default=None, repr=False)
+    matches: NDArray[np.int64] | None = field(default=None, repr=False)
     solver: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace, repr=False)
@@ -81,9 +85,12 @@ class Solution:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Size of each cluster, or the positive frequencies."""
+        """Size of each cluster, or the positive frequencies, or how many rows each row covers."""
         if self.labels is not None:
             return np.bincount(self.labels).astype(np.int64)
+        if self.matches is not None:
+            rows, covered = self.matches.shape
+            return np.full(rows, covered, dtype=np.int64)
         assert self.counts is not None
         return self.counts[self.counts > 0]
 
@@ -95,7 +102,9 @@ class Solution:
     @property
     def outcome(self) -> Outcome:
         """The bare decision."""
-        return Outcome(self.labels, self.counts, self.representatives, self.bound, self.solver)
+        return Outcome(
+            self.labels, self.counts, self.representatives, self.matches, self.bound, self.solver
+        )
 
     def release(
         self, kind: str | None = None, *, shuffle: bool = False, seed: int | None = None
@@ -121,6 +130,8 @@ class Solution:
             groups += f" of {sizes.min()} to {sizes.max()} rows"
         if sizes.sum() != self.data.n:
             groups += f", {sizes.sum()} rows instead of {self.data.n}"
+        if self.matches is not None:
+            groups = f"freeform, not k-anonymous: each row covers {self.k} originals"
         return (
             f"{self.method}: {self.cost} {self.objective:.8g} ({proof}), {self.status}, "
             f"k = {self.k}, {groups}, {self.runtime:.2f} s"

@@ -98,8 +98,10 @@ def solve(
         problem = chosen.prepare(problem, parsed)
     if stop is not None and not isinstance(stop, StoppingRule):
         raise KanopyError(f"stop must be a rule such as MaxRuntime(60), got {stop!r}")
-    if initial is not None and chosen.shape == "frequency":
-        raise KanopyError(f"method {method!r} decides on counts: it takes no initial partition")
+    if initial is not None and chosen.shape in ("frequency", "freeform"):
+        raise KanopyError(
+            f"method {method!r} has the shape {chosen.shape}: it takes no initial partition"
+        )
     if certificate is not None:
         check_certifiable(problem, chosen)
     start = None if initial is None else _initial_labels(initial, problem)
@@ -136,8 +138,9 @@ def _problem(
 ) -> Problem:
     if cost is None:
         cost = default_cost(data)
-        if cost not in method.costs:
-            cost = method.costs[0]
+        if cost not in method.costs:  # the method's first cost that these data have
+            fitting = [c for c in method.costs if data.kind in CLUSTER_COSTS.get(c, ())]
+            cost = (fitting or method.costs)[0]
     elif cost not in CLUSTER_COSTS and cost not in FREQUENCY_COSTS:
         raise unknown("cost", cost, [*CLUSTER_COSTS, *FREQUENCY_COSTS])
     if cost not in method.costs:
@@ -199,7 +202,7 @@ def _initial_labels(
 ) -> NDArray[np.int64]:
     given = initial.labels if isinstance(initial, Solution) else initial
     if given is None:
-        raise KanopyError("initial is a frequency solution; give labels or a partition")
+        raise KanopyError("initial is no partition, but has another shape; give labels")
     labels = np.asarray(given)
     if not np.issubdtype(labels.dtype, np.integer):
         raise KanopyError(f"initial must be whole-number labels, got {labels.dtype}")
@@ -291,6 +294,7 @@ def _solution(
         labels=best.labels,
         counts=best.counts,
         representatives=best.representatives,
+        matches=best.matches,
         solver=best.solver,
         options=dict(options),
         trace=run.trace,

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kanopy.freeform_checks import coverage_problems, freeform_objective, match_problems
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.solution import OPTIMALITY_GAP, STATUSES, Solution
@@ -33,6 +34,9 @@ def verify(data: Microdata, result: Solution | pd.DataFrame, k: int | None = Non
     frequency vector of entries 0 or ≥ k with the right sum), keep strata and linked pairs of rows,
     recompute to its objective, have a bound no higher than that, a status that its gap allows and a
     trace whose bounds never fall, and give a k-anonymous release. A released table needs ``k``.
+
+    A freeform solution is another thing: its release need not be k-anonymous. It must be k disjoint
+    perfect matchings, the first the true one, and its rows must cover what they are matched with.
 
     Examples
     --------
@@ -60,8 +64,11 @@ def _solution_problems(data: Microdata, solution: Solution) -> Iterable[str]:
     if solution.data is not data and solution.data.fingerprint != data.fingerprint:
         yield "solution belongs to other data"
         return
-    if solution.labels is None and solution.counts is None:
-        yield "solution decides nothing: it has neither labels nor counts"
+    if solution.labels is None and solution.counts is None and solution.matches is None:
+        yield "solution decides nothing: it has neither labels nor counts nor matches"
+        return
+    if solution.matches is not None and not (solution.labels is None and solution.counts is None):
+        yield "solution decides twice: it has matches besides labels or counts"
         return
     broken = list(_decision_problems(data, solution))
     yield from broken
@@ -71,6 +78,10 @@ def _solution_problems(data: Microdata, solution: Solution) -> Iterable[str]:
     yield from _trace_problems(solution)
     kept = solution.counts is None or int(solution.counts.sum()) == data.n
     release = solution.release()
+    if solution.matches is not None:
+        yield from untouched_problems(data, release, same_order=True)
+        yield from coverage_problems(data, release, solution.matches)
+        return
     yield from release_problems(data, release, solution.k, same_rows=kept, same_order=True)
 
 
@@ -81,6 +92,8 @@ def _decision_problems(data: Microdata, solution: Solution) -> Iterable[str]:
         yield from check_links(solution.labels, links.must, links.cannot)
         if solution.representatives is not None:
             yield from _representative_problems(solution.labels, solution.representatives)
+    if solution.matches is not None:
+        yield from match_problems(data, solution.matches, solution.k)
     if solution.counts is not None:
         total = solution.problem.total
         yield from _count_problems(data, solution.counts, solution.k, total)
@@ -192,6 +205,8 @@ def _trace_problems(solution: Solution) -> Iterable[str]:
 def recomputed_objective(data: Microdata, solution: Solution) -> float:
     """The objective from the original table alone."""
     labels = solution.labels
+    if solution.matches is not None:
+        return freeform_objective(data, solution.matches)
     if labels is None:
         return _table_errors(data, solution)
     if solution.cost == "sse":
@@ -286,8 +301,14 @@ def release_problems(
     small = int((classes < k).sum())
     if small:
         yield f"release: {small} of {len(classes)} classes have fewer than {k} rows"
-    if not same_rows:
-        return
+    if same_rows:
+        yield from untouched_problems(data, release, same_order=same_order)
+
+
+def untouched_problems(
+    data: Microdata, release: pd.DataFrame, *, same_order: bool
+) -> Iterable[str]:
+    """What is wrong with the rows and the other columns of a released table."""
     original = data.frame
     if len(release) != len(original):
         yield f"release: {len(release)} rows instead of {len(original)}"

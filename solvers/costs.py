@@ -74,6 +74,28 @@ def cluster_costs(data: Microdata, labels: NDArray[np.integer], cost: str) -> ND
     return sizes * _range_loss(data, labels, sizes)
 
 
+def freeform_cost(data: Microdata, matches: NDArray[np.integer]) -> float:
+    """Generalisation loss where row i covers the rows ``matches[i]``: ``range``, row by row.
+
+    >>> import pandas as pd
+    >>> data = Microdata.from_frame(pd.DataFrame({"a": [0, 1, 4]}), standardize=False)
+    >>> freeform_cost(data, np.array([[0, 1], [1, 2], [2, 0]]))
+    2.0
+    """
+    total = 0.0
+    widths = data.upper - data.lower
+    for column, width, weight in zip(data.X.T, widths, data.numeric_weights, strict=True):
+        if width > 0:
+            covered = column[matches]
+            total += weight * float((covered.max(axis=1) - covered.min(axis=1)).sum()) / width
+    for column, domain, weight in zip(
+        data.codes.T, data.domain_sizes, data.nominal_weights, strict=True
+    ):
+        further = np.diff(np.sort(column[matches], axis=1), axis=1) != 0
+        total += weight * float(further.sum()) / domain
+    return float(total)
+
+
 def frequency_cost(
     control: ControlTables,
     counts: NDArray[np.integer],

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
-from kanopy.solvers.costs import CLUSTER_COSTS, frequency_cost, total_cost
+from kanopy.solvers.costs import CLUSTER_COSTS, freeform_cost, frequency_cost, total_cost
 from kanopy.solvers.links import Links
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method returns: one of the three decisions, and a proven bound if it has one.
+    """What a method returns: one of the four decisions, and a proven bound if it has one.
 
     Attributes
     ----------
@@ -26,6 +26,9 @@ class Outcome:
         Frequency: how often each combination of the data occurs in the release.
     representatives
         Representatives: for each cluster of ``labels``, the row all its rows become.
+    matches
+        Freeform: for each row the k rows that its generalised row must cover, itself first; every
+        column is a permutation of the rows.
     bound
         A proven lower bound of the objective.
     solver
@@ -35,6 +38,7 @@ class Outcome:
     labels: NDArray[np.int64] | None = None
     counts: NDArray[np.int64] | None = None
     representatives: NDArray[np.int64] | None = None
+    matches: NDArray[np.int64] | None = None
     bound: float | None = None
     solver: str | None = None
 
@@ -76,6 +80,8 @@ class Problem:
 
     def objective(self, outcome: Outcome) -> float:
         """Cost of whatever a method decided."""
+        if outcome.matches is not None:
+            return freeform_cost(self.data, outcome.matches)
         if self.cost in CLUSTER_COSTS:
             assert outcome.labels is not None
             return self.partition_cost(outcome.labels)

@@ -58,6 +58,7 @@ class Method:
 
 METHOD_PACKAGES = (
     "kanopy.solvers.heuristics",
+    "kanopy.solvers.generalisation",
     "kanopy.solvers.frequency",
     "kanopy.solvers.branch_and_price",
 )

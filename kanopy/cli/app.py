@@ -41,6 +41,12 @@ Strata = Annotated[str, typer.Option(help="column that no class may cross")]
 Weights = Annotated[str, typer.Option(help="weights, as column=weight,column=weight")]
 Missing = Annotated[str, typer.Option(help="missing values: error, drop or category")]
 Raw = Annotated[bool, typer.Option("--raw", help="do not standardise numeric columns")]
+Trees = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hierarchy", help="tree of a nominal column's values, as column=FILE; repeatable"
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no table of progress")]
 
 
@@ -60,6 +66,7 @@ def solve(
     weights: Weights = "",
     missing: Missing = "error",
     raw: Raw = False,
+    hierarchy: Trees = None,
     quiet: Quiet = False,
     output: Annotated[
         Path | None,
@@ -77,7 +84,9 @@ def solve(
     """Solve an instance and report objective, bound and gap."""
     from kanopy.cli import commands
 
-    columns = inputs.Columns(numeric, nominal, confidential, strata, weights, missing, raw)
+    columns = inputs.Columns(
+        numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or []
+    )
     question = inputs.Question(k, method, cost, time, seed, option or [])
     commands.solve(file, columns, question, quiet, output, plot, certificate)
 
@@ -99,10 +108,13 @@ def anonymize(
     weights: Weights = "",
     missing: Missing = "error",
     raw: Raw = False,
+    hierarchy: Trees = None,
     quiet: Quiet = False,
     kind: Annotated[
         str | None,
-        typer.Option(help="centroids, ranges, members or counts; by default as the cost suggests"),
+        typer.Option(
+            help="centroids, ranges, members, counts or freeform; by default as cost and method are"
+        ),
     ] = None,
     drop: Annotated[str, typer.Option(help="columns to leave out, such as names")] = "",
     shuffle: Annotated[
@@ -112,7 +124,9 @@ def anonymize(
     """Write the anonymised table."""
     from kanopy.cli import commands
 
-    columns = inputs.Columns(numeric, nominal, confidential, strata, weights, missing, raw)
+    columns = inputs.Columns(
+        numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or []
+    )
     question = inputs.Question(k, method, cost, time, seed, option or [])
     commands.anonymize(file, columns, question, quiet, output, kind, drop, shuffle)
 
@@ -132,6 +146,7 @@ def compare(
     weights: Weights = "",
     missing: Missing = "error",
     raw: Raw = False,
+    hierarchy: Trees = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="draw the comparison into this PNG, SVG or PDF"),
@@ -140,7 +155,9 @@ def compare(
     """Run several methods on one table and compare objective, bound, gap and time."""
     from kanopy.cli import commands
 
-    columns = inputs.Columns(numeric, nominal, confidential, strata, weights, missing, raw)
+    columns = inputs.Columns(
+        numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or []
+    )
     commands.compare(file, columns, k, methods, cost, time, seed, plot)
 
 
@@ -163,11 +180,14 @@ def evaluate(
     weights: Weights = "",
     missing: Missing = "error",
     raw: Raw = False,
+    hierarchy: Trees = None,
 ) -> None:
     """Measure what a release lost and what it still reveals."""
     from kanopy.cli import commands
 
-    columns = inputs.Columns(numeric, nominal, confidential, strata, weights, missing, raw)
+    columns = inputs.Columns(
+        numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or []
+    )
     commands.evaluate(original, release, columns, k, control)
 
 

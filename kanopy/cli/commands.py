@@ -54,7 +54,10 @@ def solve(
     if quiet:
         print(solution)
     if output is not None:
-        classes = pd.DataFrame({"class": solution.labels}, index=data.frame.index)
+        decided = {"class": solution.labels}
+        if solution.matches is not None:  # freeform: positions of the k originals it covers
+            decided = {f"match {j + 1}": column for j, column in enumerate(solution.matches.T)}
+        classes = pd.DataFrame(decided, index=data.frame.index)
         write_table(classes.rename_axis("row").reset_index(), output)
     if plot is not None:
         from kanopy.plot import save_axes
@@ -99,11 +102,13 @@ def anonymize(
             )
     solution = answer(data, question, display=not quiet)
     release = solution.release(kind, shuffle=shuffle, seed=question.seed).drop(columns=left_out)
-    kanopy.verify(data, release, k=question.k)
+    promise = f"{question.k}-anonymous"
+    if solution.matches is None:
+        kanopy.verify(data, release, k=question.k)
+    else:  # what a freeform release promises was verified with the solution
+        promise = f"freeform (each covers {question.k} originals, but they are not k-anonymous)"
     write_table(release, output)
-    console.print(
-        f"wrote {len(release)} rows, {question.k}-anonymous, to {output}", highlight=False
-    )
+    console.print(f"wrote {len(release)} rows, {promise}, to {output}", highlight=False)
 
 
 def answer(
@@ -183,9 +188,15 @@ def comparison(title: str, solutions: list[Solution], bound: float) -> Table:
         table.add_row(
             solution.method,
             f"{solution.objective:.4f}",
-            f"{bound:.4f}",
-            f"{100 * relative_gap(solution.objective, bound):.2f} %",
-            str(len(solution.sizes)),
+            *(
+                ("", "", "freeform")  # the bound is one of partitions
+                if solution.matches is not None
+                else (
+                    f"{bound:.4f}",
+                    f"{100 * relative_gap(solution.objective, bound):.2f} %",
+                    str(len(solution.sizes)),
+                )
+            ),
             f"{solution.runtime:.2f} s",
         )
     return table

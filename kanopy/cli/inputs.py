@@ -24,6 +24,7 @@ class Columns:
     weights: str
     missing: str
     raw: bool
+    hierarchies: list[str]
 
     @property
     def given(self) -> bool:
@@ -62,7 +63,20 @@ def names(text: str) -> list[str]:
 
 
 def read_instance(file: str, columns: Columns) -> Microdata:
-    """Instance from a file, a named data set or an embedded example."""
+    """Instance from a file, a named data set or an embedded example, with its hierarchies."""
+    from kanopy.instances.hierarchy_file import read_hierarchy
+
+    data = _read(file, columns)
+    trees = {}
+    for text in columns.hierarchies:
+        column, equals, path = text.partition("=")
+        if not (column and equals and path):
+            raise KanopyError(f"hierarchy {text!r} must look like column=FILE")
+        trees[column] = read_hierarchy(path)
+    return data.with_hierarchies(trees) if trees else data
+
+
+def _read(file: str, columns: Columns) -> Microdata:
     from kanopy.instances.datasets import DATASETS, load
     from kanopy.instances.examples import example, examples
     from kanopy.instances.files import read_table

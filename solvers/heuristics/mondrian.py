@@ -7,6 +7,9 @@ A class is split at the median of one direction, the one along which it spreads 
 - ``mondrian-v2d``: the largest variance among the columns and the diagonals
   (e_a ± e_b)/√2 of two columns, d² directions in all.
 
+For generalisation (cost ``range``), ``mondrian`` is the original of LeFevre et al. instead, which
+never cuts between equal values: see :mod:`kanopy.solvers.generalisation.strict_mondrian`.
+
 Readings, where the text is ambiguous or does not give the printed tables:
 
 - Not "x ≤ median goes left", which may leave fewer than k under ties: the class is sorted stably
@@ -30,6 +33,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.solvers.generalisation.strict_mondrian import strict_mondrian_labels
 from kanopy.solvers.kernels.quick import halve, quick_exit, quick_partition
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import NoOptions, register
@@ -73,14 +77,16 @@ def mondrian_partition(
 
 @register(
     "mondrian",
-    costs=("sse",),
-    kinds=("numeric",),
-    paper="001, Alg. 18",
+    costs=("sse", "range"),
+    kinds=("numeric", "nominal", "mixed"),
+    paper="001, Alg. 18; LeFevre et al. 2006",
     summary="halve at the median of the widest column; near linear time",
     options=NoOptions,
 )
 def mondrian(problem: Problem, run: Run, options: NoOptions) -> Outcome:
     """MONDRIAN: split along the column of widest range."""
+    if problem.cost == "range":
+        return Outcome(labels=strict_mondrian_labels(problem.data, problem.k, run.stopping))
     return _solve(problem, run, "range")
 
 
