@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
 from kanopy.solvers.heuristics.ona import ROUNDS, ona_star_labels
 from kanopy.solvers.kernels.chunks import Stopping, never
+from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.kernels.leftovers import CENTROID, assign_leftovers
 from kanopy.solvers.kernels.outside_in import make_sweep, sweep_star
 from kanopy.solvers.kernels.prepare import prepared
@@ -206,7 +206,7 @@ def _cluster(
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ona_star(points, sizes, rotation, k, rounds):  # type: ignore[no-untyped-def]
     """ONA* on blocks that lie one after the other."""
     labels = np.empty(len(points), np.int64)

@@ -23,12 +23,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.neighbours import (
     Index,
     build,
@@ -94,7 +93,13 @@ def first_phase(
 def search_index(points: NDArray[np.float64], most: int) -> Index:
     """Index over all rows of a table, for queries of up to ``most`` neighbours."""
     rows, rotation = prepared(points)
-    index: Index = make_index(rows, rotation, most, 0, np.empty(0), 1.0)
+    index: Index = _whole_index(rows, rotation, most)
+    return index
+
+
+@kernel
+def _whole_index(points, rotation, most):  # type: ignore[no-untyped-def]
+    index = make_index(points, rotation, most, 0, np.empty(0), 1.0)
     build(index, np.arange(len(points)))
     return index
 
@@ -137,7 +142,7 @@ def take_in_turn(
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take(index, orders, k, least, labels, state, steps):  # type: ignore[no-untyped-def]
     """Found up to ``steps`` clusters; True at the end.
 
@@ -202,7 +207,7 @@ def dissolve(
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _make_clusters(points, rotation, labels):  # type: ignore[no-untyped-def]
     """Members of the clusters as linked lists, their sizes and centroids, an index of those."""
     n, columns = points.shape
@@ -243,7 +248,7 @@ def _first_of(target, i):  # type: ignore[no-untyped-def]
     return j
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dissolve_some(state, labels, order, k, position, steps):  # type: ignore[no-untyped-def]
     """Visit up to ``steps`` clusters; True at the end."""
     points, first, following, sizes, centers, index, noise = state

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import centroid, squared_distance
+from kanopy.solvers.kernels.inner import inner
 from kanopy.solvers.kernels.neighbours import NONE, ROUNDING, WIDTH, largest_norm
 
 _BLOCKS, _SIZE, _BUILT = 0, 1, 2
@@ -42,7 +42,7 @@ class Rim(NamedTuple):
     """What rounding may add to a distance."""
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_rim(points: NDArray[np.float64], most: int) -> Rim:
     """All rows of ``points``, for queries of up to ``most`` rows."""
     n, d = points.shape
@@ -71,7 +71,7 @@ def make_rim(points: NDArray[np.float64], most: int) -> Rim:
     return rim
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill(rim: Rim, order: NDArray[np.int64]) -> None:
     """Put rows into blocks in the given order."""
     rim.place[:] = NONE
@@ -92,7 +92,7 @@ def _fill(rim: Rim, order: NDArray[np.int64]) -> None:
     rim.counters[_BUILT] = len(order)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def drop(rim: Rim, row: int | np.int64) -> None:
     """Take a row out of the set."""
     block = rim.place[row] // WIDTH
@@ -112,7 +112,7 @@ def drop(rim: Rim, row: int | np.int64) -> None:
         _fill(rim, left[np.argsort(-rim.radius[left], kind="mergesort")])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def farthest(rim: Rim, vector: NDArray[np.float64], count: int) -> int:
     """Find the ``count`` rows farthest from ``vector``; how many there are.
 

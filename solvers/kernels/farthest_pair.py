@@ -12,11 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.farthest import Rim, drop, farthest, make_rim
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.neighbours import (
     NONE,
     Index,
@@ -51,7 +50,7 @@ class Pairs(NamedTuple):
     heap: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_pairs(points: NDArray[np.float64], rotation: NDArray[np.float64], k: int) -> Pairs:
     """All rows, unassigned, with bounds from the triangle inequality."""
     n = len(points)
@@ -99,7 +98,7 @@ def _before(a: int, b: int, bound: NDArray[np.float64]) -> bool:
     return bound[a] > bound[b] or (bound[a] == bound[b] and a < b)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _take(state: Pairs, origin: int, k: int) -> None:
     """Make a cluster of ``origin`` and its k−1 nearest unassigned rows."""
     nearest(state.unassigned, state.points[origin], k - 1, np.inf, origin)
@@ -130,7 +129,7 @@ def _lower(state: Pairs, row: int) -> None:
     state.bound[row] = state.distances[row, slot]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def farthest_pair(state: Pairs, k: int, steps: int) -> bool:
     """Look at the first row of the heap up to ``steps`` times; True once fewer than 2k are left."""
     for _ in range(steps):

@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import unknown
 from kanopy.solvers.kernels.distance import squared_distance
+from kanopy.solvers.kernels.inner import inner, kernel
 
 CENTROID, ELEMENT, COST = (cast(int, np.int64(rule)) for rule in range(3))
 _RULES = {"centroid": CENTROID, "element": ELEMENT, "cost": COST}
@@ -31,7 +31,7 @@ def closest_rule(name: str) -> int:
     return _RULES[name]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def assign_leftovers(
     points: NDArray[np.float64], labels: NDArray[np.int64], clusters: int, rule: int
 ) -> None:
@@ -70,3 +70,6 @@ def assign_leftovers(
                     best = distance
                     chosen[i] = label
     labels[left] = chosen
+
+
+assign_leftovers_kernel = kernel(assign_leftovers)

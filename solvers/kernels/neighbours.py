@@ -71,7 +71,7 @@ def principal_axes(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(axes[:, ::-1])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def largest_norm(points: NDArray[np.float64]) -> float:
     """Largest Euclidean norm of a row."""
     largest = 0.0
@@ -80,7 +80,7 @@ def largest_norm(points: NDArray[np.float64]) -> float:
     return np.sqrt(largest)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_index(
     source: NDArray[np.float64],
     rotation: NDArray[np.float64],
@@ -160,7 +160,7 @@ def _rotate(
             result[t] += value * axis[t]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def build(index: Index, numbers: NDArray[np.int64]) -> None:
     """Make ``numbers`` the content of the index, all in the tree."""
     d = index.source.shape[1]
@@ -282,7 +282,7 @@ def _refresh(index: Index, block: int) -> None:
             index.high[node, t] = high
 
 
-@njit(cache=True, nogil=True)
+@inner
 def remove(index: Index, number: int | np.int64) -> None:
     """Take a vector out of the index, if it is in."""
     place = index.place[number]
@@ -307,7 +307,7 @@ def remove(index: Index, number: int | np.int64) -> None:
         build(index, np.flatnonzero(index.place >= 0))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def put(index: Index, number: int | np.int64) -> None:
     """Add row ``number`` of the source to the index, or take note that the row has changed."""
     spare = index.counters[_SPARE]
@@ -392,7 +392,7 @@ def inflate(distance: float, margin: float) -> float:
     return root * root * (1.0 + 1e-12)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def nearest(
     index: Index,
     vector: NDArray[np.float64],

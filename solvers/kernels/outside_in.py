@@ -9,11 +9,10 @@ that joins a cluster instead of founding one (MDAV*).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.leftovers import COST, ELEMENT
 from kanopy.solvers.kernels.neighbours import (
     NONE,
@@ -50,7 +49,7 @@ class Sweep:
     mean: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_sweep(
     points: NDArray[np.float64], rotation: NDArray[np.float64], k: int, extend: bool, rule: int
 ) -> Sweep:
@@ -94,6 +93,9 @@ def make_sweep(
     )
 
 
+make_sweep_kernel = kernel(make_sweep)
+
+
 @inner
 def _next_origin(state: Sweep) -> int:
     """The unassigned row farthest from the global centroid; it leaves the unassigned."""
@@ -125,7 +127,7 @@ def _found_cluster(state: Sweep, size: int) -> None:
     state.counters[_LEFT] -= size
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sweep_variable(state: Sweep, k: int, gamma: float, steps: int) -> bool:
     """MDAV+ (γ = 0) and V-MDAV: found up to ``steps`` clusters; True once fewer than k are left."""
     for _ in range(steps):
@@ -158,6 +160,9 @@ def sweep_variable(state: Sweep, k: int, gamma: float, steps: int) -> bool:
             size += 1
         _found_cluster(state, size)
     return state.counters[_LEFT] < k
+
+
+sweep_variable_kernel = kernel(sweep_variable)
 
 
 @inner
@@ -193,7 +198,7 @@ def _announce(state: Sweep, cluster: int, rule: int) -> None:
         put(state.clusters, cluster)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sweep_star(state: Sweep, k: int, gamma: float, second: bool, rule: int, steps: int) -> bool:
     """MDAV* (γ = 1) and, with ``second``, MDAV*γ: treat up to ``steps`` origins.
 
@@ -219,6 +224,9 @@ def sweep_star(state: Sweep, k: int, gamma: float, second: bool, rule: int, step
         _found_cluster(state, k)
         _announce(state, cluster, rule)
     return state.counters[_LEFT] < k
+
+
+sweep_star_kernel = kernel(sweep_star)
 
 
 @inner

@@ -7,11 +7,10 @@ numbers run out, the clusters are numbered anew in the same order.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.leftovers import CENTROID, assign_leftovers
 from kanopy.solvers.kernels.neighbours import (
     NONE,
@@ -52,7 +51,7 @@ class Clustering:
     noise: float
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_clustering(
     points: NDArray[np.float64], rotation: NDArray[np.float64], labels: NDArray[np.int64], k: int
 ) -> Clustering:
@@ -103,7 +102,10 @@ def make_clustering(
     return state
 
 
-@njit(cache=True, nogil=True)
+make_clustering_kernel = kernel(make_clustering)
+
+
+@inner
 def renumber(state: Clustering) -> None:
     """Close the gaps that dissolved clusters left, keeping the order and the position in it."""
     used = 0
@@ -154,7 +156,7 @@ def recenter(state: Clustering, cluster: int) -> None:
     put(state.nearby, cluster)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def dissolve(state: Clustering, cluster: int) -> bool:
     """Give each row of a cluster to the nearest other centroid if that lowers the cost (Alg. 16).
 
@@ -276,7 +278,7 @@ def reassign(state: Clustering, cluster: int, k: int) -> bool:
     return changed
 
 
-@njit(cache=True, nogil=True)
+@inner
 def recluster_star(state: Clustering, k: int, rounds: int, steps: int) -> bool:
     """ONA*'s rounds (Alg. 15, line 6 to 13): visit up to ``steps`` clusters; True at the end."""
     counters = state.counters
@@ -307,3 +309,6 @@ def recluster_star(state: Clustering, k: int, rounds: int, steps: int) -> bool:
         elif state.sizes[cluster] > k and reassign(state, cluster, k):
             counters[CHANGED] = 1
     return False
+
+
+recluster_star_kernel = kernel(recluster_star)
