@@ -29,6 +29,7 @@ from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
 from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.neighbours import (
+    NONE,
     Index,
     build,
     largest_norm,
@@ -39,6 +40,7 @@ from kanopy.solvers.kernels.neighbours import (
 )
 from kanopy.solvers.kernels.prepare import finished, prepared, trivial_labels
 from kanopy.solvers.kernels.quick import quick_exit, quick_partition
+from kanopy.solvers.kernels.record import ONE, ZERO
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import NoOptions, register
 from kanopy.solvers.run import Run
@@ -99,7 +101,7 @@ def search_index(points: NDArray[np.float64], most: int) -> Index:
 
 @kernel
 def _whole_index(points, rotation, most):  # type: ignore[no-untyped-def]
-    index = make_index(points, rotation, most, 0, np.empty(0), 1.0)
+    index = make_index(points, rotation, most, ZERO, np.empty(0), 1.0, -1.0)
     build(index, np.arange(len(points)))
     return index
 
@@ -158,7 +160,7 @@ def _take(index, orders, k, least, labels, state, steps):  # type: ignore[no-unt
         state[3 + side] = position
         founder = orders[side, position]
         remove(index, founder)
-        nearest(index, index.source[founder], k - 1, np.inf)
+        nearest(index, index.source[founder], k - 1, np.inf, NONE)
         labels[founder] = state[2]
         for i in range(k - 1):
             labels[index.found[i]] = state[2]
@@ -224,7 +226,7 @@ def _make_clusters(points, rotation, labels):  # type: ignore[no-untyped-def]
     for cluster in range(clusters):
         centroid(points, _members(first, following, sizes, cluster), centers[cluster])
     reach = largest_norm(points)  # centroids will move, but never beyond the rows
-    index = make_index(centers, rotation, 1, 64 + clusters // 8, np.empty(0), 1.0, reach)
+    index = make_index(centers, rotation, ONE, 64 + clusters // 8, np.empty(0), 1.0, reach)
     build(index, np.arange(clusters))
     return points, first, following, sizes, centers, index, _NOISE * reach * reach
 
@@ -264,7 +266,7 @@ def _dissolve_some(state, labels, order, k, position, steps):  # type: ignore[no
         room = cost * (k + size) / k * _SAFE
         target = np.empty(size, np.int64)
         for i in range(size):
-            if room < 0.0 or nearest(index, points[rows[i]], 1, room, cluster) == 0:
+            if room < 0.0 or nearest(index, points[rows[i]], ONE, room, cluster) == 0:
                 room = -1.0
                 break
             target[i] = index.found[0]

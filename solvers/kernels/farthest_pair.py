@@ -26,6 +26,7 @@ from kanopy.solvers.kernels.neighbours import (
     remove,
 )
 from kanopy.solvers.kernels.record import ZERO
+from kanopy.solvers.kernels.sorting import stable_order
 
 PARTNERS = 16
 """Length of the lists."""
@@ -62,7 +63,7 @@ def make_pairs(points: NDArray[np.float64], rotation: NDArray[np.float64], k: in
     counters = np.zeros(3, np.int64)
     counters[_LEFT] = n
     counters[_HEAP] = n
-    heap = np.argsort(-bound, kind="mergesort")
+    heap = stable_order(-bound)
     return Pairs(
         points,
         np.full(n, NONE, np.int64),

@@ -283,6 +283,18 @@ def _refresh(index: Index, block: int) -> None:
 
 
 @inner
+def _content(index: Index) -> NDArray[np.int64]:
+    """The numbers in the index, ascending."""
+    numbers = np.empty(index.counters[_SIZE], np.int64)
+    count = 0
+    for number in range(len(index.place)):
+        if index.place[number] >= 0:
+            numbers[count] = number
+            count += 1
+    return numbers
+
+
+@inner
 def remove(index: Index, number: int | np.int64) -> None:
     """Take a vector out of the index, if it is in."""
     place = index.place[number]
@@ -304,7 +316,7 @@ def remove(index: Index, number: int | np.int64) -> None:
         index.place[moved] = block * WIDTH + slot
     _refresh(index, block)
     if 2 * index.counters[_SIZE] < index.counters[_BUILT] and index.counters[_SIZE] > WIDTH:
-        build(index, np.flatnonzero(index.place >= 0))
+        build(index, _content(index))
 
 
 @inner
@@ -317,10 +329,9 @@ def put(index: Index, number: int | np.int64) -> None:
         while block < len(index.fill) and index.fill[block] == WIDTH:
             block += 1
         if block == len(index.fill):
-            numbers = np.empty(index.counters[_SIZE] + 1, np.int64)
-            numbers[:-1] = np.flatnonzero(index.place >= 0)
-            numbers[-1] = number
-            build(index, np.sort(numbers))
+            index.place[number] = 0
+            index.counters[_SIZE] += 1
+            build(index, _content(index))
             return
         place = block * WIDTH + index.fill[block]
         index.place[number] = place
@@ -337,7 +348,7 @@ def put(index: Index, number: int | np.int64) -> None:
         # Moving vectors stretch the boxes; building anew is cheap against as many moves.
         index.counters[_STIRRED] += 1
         if index.counters[_STIRRED] > max(WIDTH, index.counters[_SIZE]):
-            build(index, np.flatnonzero(index.place >= 0))
+            build(index, _content(index))
 
 
 @njit(**INNER, fastmath=_BOUND)

@@ -24,6 +24,7 @@ from kanopy.solvers.kernels.reclustering import (
     renumber,
 )
 from kanopy.solvers.kernels.record import ONE
+from kanopy.solvers.kernels.sorting import sort_few
 
 NESTED_ROUNDS = 10
 """Round limit of an ONA that splits a cluster (001, 6.5)."""
@@ -83,8 +84,8 @@ def split_random(state: Clustering, cluster: int, k: int, rng: np.random.Generat
 
     That one never has to split in its turn: its two clusters share fewer than 3k rows and keep k.
     """
-    rows = np.sort(state.members[cluster, : state.sizes[cluster]])
-    state.members[cluster, : state.sizes[cluster]] = rows
+    rows = state.members[cluster, : state.sizes[cluster]]
+    sort_few(rows)
     labels = random_clusters(len(rows), k, rng)
     nested = make_clustering(state.points[rows], np.empty((0, 0)), labels, k)
     for _ in range(NESTED_ROUNDS):

@@ -25,8 +25,9 @@ from kanopy.solvers.kernels.neighbours import (
     remove,
 )
 from kanopy.solvers.kernels.record import ONE, ZERO, record
+from kanopy.solvers.kernels.sorting import stable_order
 
-_POSITION, _CLUSTERS, _LEFT = 0, 1, 2
+_POSITION, CLUSTERS, _LEFT = 0, 1, 2
 # Bounds that spare a query are raised by this, so that rounding never decides in their place.
 _SAFE = 1.0 + 1e-9
 
@@ -61,7 +62,7 @@ def make_sweep(
     outwards = np.empty(n)
     for row in range(n):
         outwards[row] = -squared_distance(points[row], mean)
-    order = np.argsort(outwards, kind="mergesort")
+    order = stable_order(outwards)
     reach = largest_norm(points)
     unassigned = make_index(points, rotation, k, ZERO, np.empty(0), 1.0, reach)
     build(unassigned, everything)
@@ -121,9 +122,9 @@ def _neighbourhood(state: Sweep, origin: int, k: int, group: NDArray[np.int64]) 
 def _found_cluster(state: Sweep, size: int) -> None:
     """Make the first ``size`` rows of ``state.group`` a cluster."""
     for row in state.group[:size]:
-        state.labels[row] = state.counters[_CLUSTERS]
+        state.labels[row] = state.counters[CLUSTERS]
         remove(state.unassigned, row)
-    state.counters[_CLUSTERS] += 1
+    state.counters[CLUSTERS] += 1
     state.counters[_LEFT] -= size
 
 
@@ -210,7 +211,7 @@ def sweep_star(state: Sweep, k: int, gamma: float, second: bool, rule: int, step
             return True
         origin = _next_origin(state)
         _neighbourhood(state, origin, k, state.group)
-        if state.counters[_CLUSTERS] > 0 and left > k:
+        if state.counters[CLUSTERS] > 0 and left > k:
             target = _extends(state, origin, k, gamma, second, rule)
             if target != NONE:
                 state.labels[origin] = target
@@ -218,7 +219,7 @@ def sweep_star(state: Sweep, k: int, gamma: float, second: bool, rule: int, step
                 _join(state, target, origin, rule)
                 _announce(state, target, rule)
                 continue
-        cluster = state.counters[_CLUSTERS]
+        cluster = state.counters[CLUSTERS]
         for row in state.group[:k]:
             _join(state, cluster, row, rule)
         _found_cluster(state, k)
