@@ -19,11 +19,11 @@ Branch-and-price gives far better ones; this one is there for every table at onc
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.costs import check_cost, default_cost
+from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.problem import check_k
 
 
@@ -59,7 +59,7 @@ def _bound(data: Microdata, k: int, cost: str) -> float:
     return float(per_row @ data.counts)
 
 
-@njit(cache=True)
+@kernel
 def _nearest_of_types(
     numbers: NDArray[np.float64],
     codes: NDArray[np.int32],

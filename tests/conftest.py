@@ -1,5 +1,6 @@
 """Settings shared by all tests."""
 
+import gc
 import os
 
 import matplotlib as mpl
@@ -19,3 +20,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "real_data" in item.keywords:
             item.add_marker(skip)
+
+
+def pytest_collection_finish():
+    """What is loaded by now stays: compiling makes garbage, but need not search all modules."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.pricing import Cuts
+from kanopy.solvers.kernels.inner import kernel
 
 Ints = NDArray[np.int64]
 
@@ -60,7 +60,7 @@ def right_hand_sides(cuts: Cuts, multiplicities: Ints) -> NDArray[np.float64]:
     return (totals // cuts.divisors).astype(np.float64) if len(cuts) else np.empty(0)
 
 
-@njit(cache=True)
+@kernel
 def _held(clusters: NDArray[np.int32], members: Ints) -> Ints:
     held = np.zeros(len(clusters), dtype=np.int64)
     for i in range(clusters.shape[0]):
@@ -71,7 +71,7 @@ def _held(clusters: NDArray[np.int32], members: Ints) -> Ints:
     return held
 
 
-@njit(cache=True)
+@kernel
 def _fill(
     clusters: NDArray[np.int32],
     type_starts: Ints,

@@ -12,11 +12,11 @@ that HiGHS' absolute tolerances mean the same for every table.
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass
 from typing import Any
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -119,7 +119,7 @@ class Master:
             number,
             costs / self.unit,
             np.zeros(number),
-            np.full(number, highspy.kHighsInf),
+            np.full(number, math.inf),
             len(rows),
             starts[:-1],
             rows,
@@ -137,7 +137,7 @@ class Master:
         sides = right_hand_sides(cuts, self.multiplicities)
         for (inside, values), side in zip(cut_rows(self.clusters, cuts), sides, strict=True):
             rows = (inside + self.types).astype(np.int32)
-            self._highs.addRow(-highspy.kHighsInf, side, len(rows), rows, values)
+            self._highs.addRow(-math.inf, side, len(rows), rows, values)
         self.cuts = Cuts(
             np.concatenate([self.cuts.starts, self.cuts.starts[-1] + cuts.starts[1:]]),
             np.concatenate([self.cuts.members, cuts.members]),
@@ -172,7 +172,7 @@ class Master:
         """Set the bounds of all clusters' columns: branching forbids, diving fixes."""
         changed = np.flatnonzero((lower != self.lower) | (upper != self.upper))
         indices = (changed + self.types).astype(np.int32)
-        limits = np.where(np.isinf(upper), highspy.kHighsInf, upper)[changed]
+        limits = np.where(np.isinf(upper), math.inf, upper)[changed]
         self._highs.changeColsBounds(len(indices), indices, lower[changed], limits)
         self.lower, self.upper = lower.copy(), upper.copy()
         self._method = DUAL
@@ -190,7 +190,7 @@ class Master:
             )
             for column in range(self.types if before != now else 0):
                 self._highs.changeCoeff(self.types, column, now)
-            lower = float(least) if least > 0 else -highspy.kHighsInf
+            lower = float(least) if least > 0 else -math.inf
             self._highs.changeRowBounds(self.types, lower, float(most))
             self.counted = (least, most)
             self._method = DUAL
@@ -208,20 +208,20 @@ class Master:
         if self._astray and self._interior(seconds, FINE, "on") is not None:
             self._astray = False
             self._method = PRIMAL
-        limit = min(seconds + highs.getRunTime(), highspy.kHighsInf)
+        limit = min(seconds + highs.getRunTime(), math.inf)
         highs.setOptionValue("time_limit", limit)
         highs.setOptionValue("simplex_strategy", self._method)
         for attempt in range(2):
             highs.run()
             status = highs.getModelStatus()
-            if status == highspy.HighsModelStatus.kOptimal:
+            if status == _highspy().HighsModelStatus.kOptimal:
                 return self._relaxation()
-            if status == highspy.HighsModelStatus.kTimeLimit:
+            if status == _highspy().HighsModelStatus.kTimeLimit:
                 return None
             if attempt == 0:  # HiGHS may answer kUnknown on a warm start: begin anew
                 highs.clearSolver()
                 highs.setOptionValue("simplex_strategy", DUAL)
-                highs.setOptionValue("time_limit", min(seconds, highspy.kHighsInf))
+                highs.setOptionValue("time_limit", min(seconds, math.inf))
         return None
 
     def centre(self, seconds: float = math.inf) -> Relaxation | None:
@@ -240,14 +240,14 @@ class Master:
             "solver": "ipm",
             "run_crossover": crossover,
             "ipm_optimality_tolerance": tolerance,
-            "time_limit": min(seconds + highs.getRunTime(), highspy.kHighsInf),
+            "time_limit": min(seconds + highs.getRunTime(), math.inf),
         }.items():
             highs.setOptionValue(option, value)
         highs.run()
         highs.setOptionValue("solver", "simplex")
         status = highs.getModelStatus()
         # without a crossover HiGHS may find its own tolerances not met, and answers kUnknown
-        good = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kUnknown)
+        good = (_highspy().HighsModelStatus.kOptimal, _highspy().HighsModelStatus.kUnknown)
         solved = status in good and highs.getSolution().dual_valid
         return self._relaxation() if solved else None
 
@@ -256,7 +256,7 @@ class Master:
         highs = self._highs
         highs.setOptionValue("simplex_strategy", DUAL)
         highs.setOptionValue("simplex_iteration_limit", iterations)
-        highs.setOptionValue("time_limit", highspy.kHighsInf)
+        highs.setOptionValue("time_limit", math.inf)
         highs.run()
         highs.setOptionValue("simplex_iteration_limit", 2**31 - 1)
         return float(highs.getInfo().objective_function_value) * self.unit
@@ -310,23 +310,28 @@ def sorted_rows(clusters: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.where(ordered == last, -1, ordered).astype(np.int32)
 
 
+def _highspy() -> Any:
+    # Late, since a process that has loaded OR-tools cannot load HiGHS, but run other methods.
+    return importlib.import_module("highspy")
+
+
 def _program(
     multiplicities: NDArray[np.int64], most_clusters: int, artificials: NDArray[np.float64]
 ) -> Any:
-    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs: Any = _highspy().Highs()
     for option, value in {"output_flag": False, "threads": 1, "presolve": "off"}.items():
         highs.setOptionValue(option, value)
     number = len(multiplicities)
     sides = multiplicities.astype(np.float64)
     none = np.empty(0, dtype=np.int32)
     highs.addRows(number, sides, sides, 0, none, none, np.empty(0))
-    highs.addRow(-highspy.kHighsInf, float(most_clusters), 0, none, np.empty(0))
+    highs.addRow(-math.inf, float(most_clusters), 0, none, np.empty(0))
     indices = np.arange(number, dtype=np.int32)
     highs.addCols(
         number,
         artificials,
         np.zeros(number),
-        np.full(number, highspy.kHighsInf),
+        np.full(number, math.inf),
         number,
         indices,
         indices,

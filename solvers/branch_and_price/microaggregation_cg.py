@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import unknown
@@ -38,6 +37,7 @@ from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, S
 from kanopy.solvers.branch_and_price.rounding import Rounding
 from kanopy.solvers.branch_and_price.start import clusters_of, padded, split_large, unmerged
 from kanopy.solvers.heuristics.gain import check_gain
+from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import find_method, register
 from kanopy.solvers.run import Run
@@ -220,7 +220,7 @@ def by_enumeration(n: int, size: int) -> bool:
     return size <= 5 or (size == 6 and n <= 100)
 
 
-@njit(cache=True)
+@kernel
 def heuristic_pricing(
     points: NDArray[np.float64], duals: NDArray[np.float64], size: int, tolerance: float, width: int
 ) -> NDArray[np.int32]:

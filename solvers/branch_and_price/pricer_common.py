@@ -23,11 +23,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -304,7 +303,7 @@ def reduced_costs(clusters: NDArray[np.int32], costs: Floats, duals: Duals, cuts
     return reduced
 
 
-@njit(cache=True)
+@kernel
 def _charge_cuts(
     clusters: NDArray[np.int32],
     starts: Ints,
@@ -328,7 +327,7 @@ def _charge_cuts(
                     within[cuts_of_type[e]] = 0
 
 
-@njit(cache=True)
+@inner
 def penalty(items: Items, walk: Walk, x: int) -> float:
     """What adding item x to the chosen ones costs in cuts."""
     total = 0.0
@@ -360,7 +359,7 @@ def enter(items: Items, walk: Walk, x: int, amount: int) -> None:
                 walk.shares[items.held[h]] += share * items.held_amounts[h]
 
 
-@njit(cache=True)
+@inner
 def record(items: Items, rules: Rules, walk: Walk, chosen: Ints, number: int, value: float) -> None:
     """Write a cluster of chosen items: out at once, or to the list of the root's best."""
     counters = walk.counters
@@ -386,7 +385,7 @@ def record(items: Items, rules: Rules, walk: Walk, chosen: Ints, number: int, va
     row[length:] = -1
 
 
-@njit(cache=True)
+@inner
 def room(rules: Rules, walk: Walk) -> bool:
     """Whether another root, or in an enumeration another cluster, may be written."""
     return bool(walk.counters[WRITTEN] + max(rules.per_root, 1) <= len(walk.written))

@@ -32,7 +32,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.microdata import Microdata
@@ -63,7 +62,7 @@ from kanopy.solvers.branch_and_price.pricer_common import (
     run,
 )
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 
 _LANES = 8
 _ONES = np.uint64(0x0101010101010101)
@@ -264,7 +263,7 @@ def _apart(metric: _Metric, a: int, b: int) -> float:
     return float(total)
 
 
-@njit(cache=True)
+@inner
 def _distance(metric: _Metric, a: int, b: int) -> float:
     """Sum of the distances between the rows of two items."""
     total = 0.0
@@ -274,7 +273,7 @@ def _distance(metric: _Metric, a: int, b: int) -> float:
     return total
 
 
-@njit(cache=True)
+@kernel
 def _inner_distances(metric: _Metric) -> Floats:
     inner = np.zeros(len(metric.starts) - 1)
     for a in range(len(inner)):
@@ -283,7 +282,7 @@ def _inner_distances(metric: _Metric) -> Floats:
     return inner
 
 
-@njit(cache=True)
+@kernel
 def _costs(clusters: NDArray[np.int32], codes: NDArray[np.int32], weights: Floats) -> Floats:
     costs = np.zeros(len(clusters))
     for row in range(len(clusters)):
@@ -317,7 +316,7 @@ def _insert(smallest: Floats, length: int, most: int, value: float, copies: int)
     return length
 
 
-@njit(cache=True)
+@kernel
 def _nearest_sums(metric: _Metric, multiplicities: Ints, columns: int) -> Floats:
     words = metric.words
     sums = np.zeros((len(words), columns))
@@ -470,7 +469,7 @@ def _list(
     _filter(items, rules, walk, stack, child, length)
 
 
-@njit(cache=True)
+@inner
 def _choose(
     items: Items,
     rules: Rules,
@@ -515,7 +514,7 @@ def _choose(
     return bool(most > 0)
 
 
-@njit(cache=True)
+@kernel
 def _advance(
     items: Items,
     rules: Rules,

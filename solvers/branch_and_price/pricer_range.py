@@ -29,7 +29,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.microdata import Microdata
@@ -62,7 +61,7 @@ from kanopy.solvers.branch_and_price.pricer_common import (
     run,
 )
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 
 _ONE = np.uint64(1)
 _BITS = 64
@@ -221,7 +220,7 @@ def _masks(codes: NDArray[np.int32], losses: Floats) -> tuple[NDArray[np.uint64]
     return np.ascontiguousarray(packed), np.array(weights, dtype=np.float64)
 
 
-@njit(cache=True)
+@kernel
 def _losses(
     clusters: NDArray[np.int32], values: Floats, masks: NDArray[np.uint64], weights: Floats
 ) -> Floats:
@@ -522,7 +521,7 @@ def _open_size(
     return work
 
 
-@njit(cache=True)
+@kernel
 def _advance(
     items: Items, rules: Rules, walk: Walk, stack: _Stack, boxes: _Boxes, budget: int
 ) -> int:

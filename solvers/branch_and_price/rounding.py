@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from kanopy.solvers.kernels.inner import kernel
 
 ALL_PAIRS = 3000
 """Rows up to which pairs that share no column in use are looked at too."""
@@ -99,7 +100,7 @@ class Rounding:
         return total
 
 
-@njit(cache=True)
+@kernel
 def _disjoint(
     clusters: NDArray[np.int32], order: NDArray[np.int64], n: int, k: int
 ) -> NDArray[np.int64]:
@@ -122,7 +123,7 @@ def _disjoint(
     return labels
 
 
-@njit(cache=True)
+@kernel
 def _glued(pairs: NDArray[np.int64], n: int, most: int) -> NDArray[np.int64]:
     """The top of each row's cluster after joining along the pairs, up to so many rows a cluster."""
     parent = np.arange(n)

@@ -44,10 +44,9 @@ is the root of more of them than it has copies.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,7 +58,7 @@ _REFILTER = 250
 """Candidates up to which their neighbour sums are worth computing again after a filter."""
 
 
-@njit(cache=True)
+@kernel
 def _distance(matrix: Floats, points: Floats, a: int, b: int, use_matrix: bool) -> float:
     if use_matrix:
         return float(matrix[a, b])
@@ -218,7 +217,7 @@ def _leave(
                     share[z] -= part
 
 
-@njit(cache=True)
+@kernel
 def search_roots(
     matrix: Floats,
     points: Floats,

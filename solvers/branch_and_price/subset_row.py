@@ -8,11 +8,10 @@ improved by swaps of one type for another.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.pricing import Cuts
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -163,7 +162,7 @@ def _best_addition(
     return best, best_value
 
 
-@njit(cache=True)
+@kernel
 def _search(
     rows: Ints,
     x: Floats,

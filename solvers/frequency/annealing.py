@@ -17,13 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.tables import ControlTables
 from kanopy.solvers.frequency.program import Floats, Ints
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 
 HOT, COLD = 3.0, 0.02
 """First and last temperature, in units of the χ² error."""
@@ -269,7 +268,7 @@ def _proposed(rng, i, count, domain_start, domain_value, position):  # type: ign
     return domain_value[first + new] if 0 <= new < size else count
 
 
-@njit(cache=True)
+@kernel
 def _anneal_counts(  # type: ignore[no-untyped-def]
     original,
     start,
@@ -371,7 +370,7 @@ def _move(interaction, errors, reach, i, change):  # type: ignore[no-untyped-def
     return grown
 
 
-@njit(cache=True)
+@kernel
 def _anneal_within(  # type: ignore[no-untyped-def]
     original,
     start,
@@ -455,7 +454,7 @@ def _anneal_within(  # type: ignore[no-untyped-def]
     return best, met
 
 
-@njit(cache=True)
+@kernel
 def _anneal_representatives(  # type: ignore[no-untyped-def]
     original, start, size, option_start, option, interaction, rng, proposals, hot, cold
 ):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from kanopy.solvers.frequency.program import Mask, Program
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 
 
 def propagate(program: Program) -> Program:
@@ -47,7 +46,7 @@ class Propagation:
         return bool(options.any())
 
 
-@njit(cache=True)
+@kernel
 def _propagate(  # type: ignore[no-untyped-def]
     start, owner, options, row_start, entry_option, entry_amount, sum_start, sum_value, values
 ):

@@ -30,11 +30,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.models.linear_form import LinearForm
 from kanopy.solvers.frequency.program import Floats, Ints, Mask, Program
+from kanopy.solvers.kernels.inner import kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +260,7 @@ class _Enumeration:
         return Block(groups, split, configurations, cost)
 
 
-@njit(cache=True)
+@kernel
 def _classes(groups, sums, local, columns):  # type: ignore[no-untyped-def]
     """Classes of the options of some groups that some sums cannot tell apart.
 
@@ -299,7 +299,7 @@ def _classes(groups, sums, local, columns):  # type: ignore[no-untyped-def]
     return classes, amounts[:kinds], first
 
 
-@njit(cache=True)
+@kernel
 def _configurations(sums, charged, amounts, first, values):  # type: ignore[no-untyped-def]
     """All joint choices of one class per group that every sum allows, and their costs."""
     sum_start, sum_value, sum_cost = values

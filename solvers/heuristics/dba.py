@@ -17,12 +17,12 @@ suffices for the next few changes, and asks for new ones when fewer than k−1 o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.heuristics.mdav import mdav_labels
 from kanopy.solvers.heuristics.tfrp import dissolve, search_index, split_large
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.neighbours import nearest, remove
 from kanopy.solvers.kernels.prepare import finished, trivial_labels
 from kanopy.solvers.kernels.quick import quick_exit
@@ -82,7 +82,7 @@ def densest_first(
     return finished(index.source, labels, int(state[1]), k)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take_densest(  # type: ignore[no-untyped-def]
     index, near, cost, labels, unassigned, k, noise, state, steps
 ):
@@ -125,7 +125,7 @@ def _take_densest(  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _measure(index, near, cost, labels, row, k):  # type: ignore[no-untyped-def]
     """Bring the neighbourhood of a row and its cost up to date."""
     kept = 0

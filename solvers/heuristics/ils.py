@@ -24,7 +24,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
@@ -38,13 +37,14 @@ from kanopy.solvers.kernels.ils import (
     LABEL,
     WAITING,
     WORK,
-    descend,
+    descend_kernel,
     iterate,
     load,
     new_pool,
     new_state,
 )
 from kanopy.solvers.kernels.ils_costs import PRICE, Losses, Mismatches, SquaredErrors, Table
+from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.kernels.quick import quick_partition
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
@@ -261,7 +261,9 @@ class Cooling:
         """Descend to a local optimum and keep it; False if the run is to stop."""
         counters, stopping = self._state.counters, False
         while counters[WAITING] > 0 and not stopping:
-            descend(self._table, self._state, max(1e-12, self._noise), int(counters[WORK]) + BURST)
+            descend_kernel(
+                self._table, self._state, max(1e-12, self._noise), int(counters[WORK]) + BURST
+            )
             stopping = self.run.stopping()
         self.keep()
         return not stopping
@@ -409,7 +411,7 @@ def neighbour_lists(data: Microdata, cost: str, wanted: int, seed: int) -> NDArr
     return _rows_of_types(near_types, data.types, order, starts, data.counts, wanted, seed)
 
 
-@njit(cache=True)
+@kernel
 def _without_self(near: NDArray[np.int32]) -> NDArray[np.int32]:
     rows, width = near.shape
     result = np.empty((rows, max(width - 1, 0)), dtype=np.int32)
@@ -422,7 +424,7 @@ def _without_self(near: NDArray[np.int32]) -> NDArray[np.int32]:
     return result
 
 
-@njit(cache=True)
+@kernel
 def _nearest_types(
     numbers: NDArray[np.float64],
     codes: NDArray[np.int32],
@@ -456,7 +458,7 @@ def _nearest_types(
     return near
 
 
-@njit(cache=True)
+@kernel
 def _rows_of_types(
     near: NDArray[np.int32],
     types: NDArray[np.int64],

@@ -25,7 +25,7 @@ from kanopy.solvers.heuristics.gain import GainOptions, best_gain
 from kanopy.solvers.heuristics.md import ClosestOptions
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.leftovers import closest_rule
-from kanopy.solvers.kernels.outside_in import make_sweep, sweep_star
+from kanopy.solvers.kernels.outside_in import make_sweep_kernel, sweep_star_kernel
 from kanopy.solvers.kernels.prepare import finished, prepared, trivial_labels
 from kanopy.solvers.kernels.quick import quick_exit
 from kanopy.solvers.problem import Outcome, Problem
@@ -69,8 +69,8 @@ def _labels(
     if trivial is not None:
         return trivial
     rows, rotation = prepared(points)
-    state = make_sweep(rows, rotation, k, True, rule)
-    in_chunks(lambda steps: sweep_star(state, k, gamma, second, rule, steps), stopping)
+    state = make_sweep_kernel(rows, rotation, k, True, rule)
+    in_chunks(lambda steps: sweep_star_kernel(state, k, gamma, second, rule, steps), stopping)
     return finished(rows, state.labels, int(state.labels.max()) + 1, k, rule)
 
 

@@ -23,14 +23,14 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
 from kanopy.solvers.heuristics.ona import ROUNDS, ona_star_labels
 from kanopy.solvers.kernels.chunks import Stopping, never
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.leftovers import CENTROID, assign_leftovers
-from kanopy.solvers.kernels.outside_in import make_sweep, sweep_star
+from kanopy.solvers.kernels.outside_in import CLUSTERS, make_sweep, sweep_star, sweep_variable
 from kanopy.solvers.kernels.prepare import prepared
 from kanopy.solvers.kernels.quick import (
     Blocks,
@@ -40,6 +40,7 @@ from kanopy.solvers.kernels.quick import (
     quick_partition,
 )
 from kanopy.solvers.kernels.reclustering import make_clustering, recluster_star
+from kanopy.solvers.kernels.record import NO, YES
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
@@ -206,7 +207,7 @@ def _cluster(
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ona_star(points, sizes, rotation, k, rounds):  # type: ignore[no-untyped-def]
     """ONA* on blocks that lie one after the other."""
     labels = np.empty(len(points), np.int64)
@@ -219,12 +220,13 @@ def _ona_star(points, sizes, rotation, k, rounds):  # type: ignore[no-untyped-de
             classes += 1
         else:
             block = points[start : start + size]
-            sweep = make_sweep(block, rotation, k, True, CENTROID)
-            sweep_star(sweep, k, 1.0, False, CENTROID, _ENDLESS)
-            assign_leftovers(block, sweep.labels, sweep.labels.max() + 1, CENTROID)
+            sweep = make_sweep(block, rotation, k, YES, CENTROID)
+            sweep_star(sweep, k, 1.0, NO, CENTROID, _ENDLESS)
+            assign_leftovers(block, sweep.labels, sweep.counters[CLUSTERS], CENTROID)
+            _split_large(sweep, k)
             state = make_clustering(block, rotation, sweep.labels, k)
             recluster_star(state, k, rounds, _ENDLESS)
-            number = np.full(state.labels.max() + 1, -1)
+            number = np.full(len(state.sizes), -1)
             for i in range(size):
                 cluster = state.labels[i]
                 if number[cluster] < 0:
@@ -233,6 +235,33 @@ def _ona_star(points, sizes, rotation, k, rounds):  # type: ignore[no-untyped-de
                 part[i] = number[cluster]
         start += size
     return labels
+
+
+@inner
+def _split_large(sweep, k):  # type: ignore[no-untyped-def]
+    """Split clusters of 2k rows or more by MDAV+ (001, Alg. 15, line 2 to 5)."""
+    labels = sweep.labels
+    clusters = sweep.counters[CLUSTERS]
+    sizes = np.zeros(clusters, np.int64)
+    for label in labels:
+        sizes[label] += 1
+    for cluster in range(clusters):
+        size = sizes[cluster]
+        if size < 2 * k:
+            continue
+        rows = np.empty(size, np.int64)
+        filled = 0
+        for row in range(len(labels)):
+            if labels[row] == cluster:
+                rows[filled] = row
+                filled += 1
+        nested = make_sweep(sweep.points[rows], np.empty((0, 0)), k, NO, CENTROID)
+        sweep_variable(nested, k, 0.0, size)
+        assign_leftovers(nested.points, nested.labels, nested.counters[CLUSTERS], CENTROID)
+        for i in range(size):
+            if nested.labels[i] > 0:
+                labels[rows[i]] = sweep.counters[CLUSTERS] + nested.labels[i] - 1
+        sweep.counters[CLUSTERS] += nested.counters[CLUSTERS] - 1
 
 
 @register(

@@ -12,12 +12,12 @@ time and O(nd) memory, no matrix of distances.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.heuristics.mdav import mdav_labels
 from kanopy.solvers.heuristics.tfrp import split_large
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
+from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.kernels.prepare import trivial_labels
 from kanopy.solvers.kernels.quick import quick_exit, quick_partition
 from kanopy.solvers.problem import Outcome, Problem
@@ -85,7 +85,7 @@ def spanning_tree(
     return (order, parent, length) if in_chunks(advance, stopping) else None
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grow(  # type: ignore[no-untyped-def]
     columns, outside, near, link, order, parent, length, state, steps
 ):
@@ -140,7 +140,7 @@ def _grow(  # type: ignore[no-untyped-def]
     return left == 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_tree(order, parent, edges, k):  # type: ignore[no-untyped-def]
     """Remove edges in the given order where both sides keep k vertices; tree of each vertex.
 

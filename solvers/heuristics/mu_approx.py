@@ -31,12 +31,12 @@ only, with no more edges than rows in a group: all that the proof of the theorem
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.heuristics.mdav import mdav_labels
 from kanopy.solvers.heuristics.tfrp import search_index, split_large
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.neighbours import nearest
 from kanopy.solvers.kernels.quick import quick_exit, quick_partition
 from kanopy.solvers.problem import Outcome, Problem
@@ -109,7 +109,7 @@ def forest(
     return (edge if done else None), bound
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _join_some(index, k, edge, root, size, total, position, steps):  # type: ignore[no-untyped-def]
     """Visit up to ``steps`` rows; True at the end. ``root`` finds a row's tree by halving paths."""
     n = len(edge)
@@ -137,7 +137,7 @@ def _join_some(index, k, edge, root, size, total, position, steps):  # type: ign
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def decompose(edge, k):  # type: ignore[no-untyped-def]
     """Divide the trees with more than max(2k−1, 3k−5) rows: part of each row.
 
@@ -233,7 +233,7 @@ def decompose(edge, k):  # type: ignore[no-untyped-def]
     return labels
 
 
-@njit(cache=True, nogil=True)
+@inner
 def group_branches(sizes, k):  # type: ignore[no-untyped-def]
     """Group branches of less than k rows and the vertex they hang on: groups of them, its group.
 
@@ -265,6 +265,9 @@ def group_branches(sizes, k):  # type: ignore[no-untyped-def]
             groups[branch] = current if met else smallest
             met = True
     return groups, smallest
+
+
+group_branches_kernel = kernel(group_branches)
 
 
 @register(

@@ -32,14 +32,14 @@ from kanopy.solvers.heuristics.mdav_plus import mdav_plus_labels
 from kanopy.solvers.heuristics.mdav_star import mdav_star_gamma_labels, mdav_star_labels
 from kanopy.solvers.heuristics.tfrp import split_large
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
-from kanopy.solvers.kernels.ona_random import random_clusters, recluster_random
+from kanopy.solvers.kernels.ona_random import random_clusters_kernel, recluster_random
 from kanopy.solvers.kernels.prepare import prepared, trivial_labels
 from kanopy.solvers.kernels.quick import quick_exit
 from kanopy.solvers.kernels.reclustering import (
     ROUND,
     Clustering,
-    make_clustering,
-    recluster_star,
+    make_clustering_kernel,
+    recluster_star_kernel,
 )
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
@@ -137,8 +137,8 @@ def recluster(
         return trivial, 0
     rows, rotation = prepared(points)
     small = split_large(rows, labels, k, _mdav_plus, stopping)
-    state = make_clustering(rows, rotation, small, k)
-    in_chunks(lambda steps: recluster_star(state, k, rounds, steps), stopping)
+    state = make_clustering_kernel(rows, rotation, small, k)
+    in_chunks(lambda steps: recluster_star_kernel(state, k, rounds, steps), stopping)
     return _numbered(state), int(state.counters[ROUND])
 
 
@@ -157,7 +157,7 @@ def ona_labels(
     if trivial is not None:
         return trivial, 0
     rows, rotation = prepared(points)
-    state = make_clustering(rows, rotation, random_clusters(len(rows), k, rng), k)
+    state = make_clustering_kernel(rows, rotation, random_clusters_kernel(len(rows), k, rng), k)
     in_chunks(lambda steps: recluster_random(state, k, rounds, steps, rng), stopping)
     return _numbered(state), int(state.counters[ROUND])
 

@@ -23,13 +23,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.neighbours import (
+    NONE,
     Index,
     build,
     largest_norm,
@@ -40,6 +40,7 @@ from kanopy.solvers.kernels.neighbours import (
 )
 from kanopy.solvers.kernels.prepare import finished, prepared, trivial_labels
 from kanopy.solvers.kernels.quick import quick_exit, quick_partition
+from kanopy.solvers.kernels.record import ONE, ZERO
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import NoOptions, register
 from kanopy.solvers.run import Run
@@ -94,7 +95,13 @@ def first_phase(
 def search_index(points: NDArray[np.float64], most: int) -> Index:
     """Index over all rows of a table, for queries of up to ``most`` neighbours."""
     rows, rotation = prepared(points)
-    index: Index = make_index(rows, rotation, most, 0, np.empty(0), 1.0)
+    index: Index = _whole_index(rows, rotation, most)
+    return index
+
+
+@kernel
+def _whole_index(points, rotation, most):  # type: ignore[no-untyped-def]
+    index = make_index(points, rotation, most, ZERO, np.empty(0), 1.0, -1.0)
     build(index, np.arange(len(points)))
     return index
 
@@ -137,7 +144,7 @@ def take_in_turn(
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take(index, orders, k, least, labels, state, steps):  # type: ignore[no-untyped-def]
     """Found up to ``steps`` clusters; True at the end.
 
@@ -153,7 +160,7 @@ def _take(index, orders, k, least, labels, state, steps):  # type: ignore[no-unt
         state[3 + side] = position
         founder = orders[side, position]
         remove(index, founder)
-        nearest(index, index.source[founder], k - 1, np.inf)
+        nearest(index, index.source[founder], k - 1, np.inf, NONE)
         labels[founder] = state[2]
         for i in range(k - 1):
             labels[index.found[i]] = state[2]
@@ -202,7 +209,7 @@ def dissolve(
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _make_clusters(points, rotation, labels):  # type: ignore[no-untyped-def]
     """Members of the clusters as linked lists, their sizes and centroids, an index of those."""
     n, columns = points.shape
@@ -219,7 +226,7 @@ def _make_clusters(points, rotation, labels):  # type: ignore[no-untyped-def]
     for cluster in range(clusters):
         centroid(points, _members(first, following, sizes, cluster), centers[cluster])
     reach = largest_norm(points)  # centroids will move, but never beyond the rows
-    index = make_index(centers, rotation, 1, 64 + clusters // 8, np.empty(0), 1.0, reach)
+    index = make_index(centers, rotation, ONE, 64 + clusters // 8, np.empty(0), 1.0, reach)
     build(index, np.arange(clusters))
     return points, first, following, sizes, centers, index, _NOISE * reach * reach
 
@@ -243,7 +250,7 @@ def _first_of(target, i):  # type: ignore[no-untyped-def]
     return j
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dissolve_some(state, labels, order, k, position, steps):  # type: ignore[no-untyped-def]
     """Visit up to ``steps`` clusters; True at the end."""
     points, first, following, sizes, centers, index, noise = state
@@ -259,7 +266,7 @@ def _dissolve_some(state, labels, order, k, position, steps):  # type: ignore[no
         room = cost * (k + size) / k * _SAFE
         target = np.empty(size, np.int64)
         for i in range(size):
-            if room < 0.0 or nearest(index, points[rows[i]], 1, room, cluster) == 0:
+            if room < 0.0 or nearest(index, points[rows[i]], ONE, room, cluster) == 0:
                 room = -1.0
                 break
             target[i] = index.found[0]

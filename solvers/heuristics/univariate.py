@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
+from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.kernels.quick import quick_exit
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import NoOptions, register
@@ -87,7 +87,7 @@ def optimal_intervals(
     return labels, bound
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extend(values, k, cost, size, first, last):  # type: ignore[no-untyped-def]
     """f(j) for j = first … last, and the size of the last cluster that attains it."""
     for j in range(first, last + 1):
@@ -107,7 +107,7 @@ def _extend(values, k, cost, size, first, last):  # type: ignore[no-untyped-def]
         cost[j] = best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _labels(size, reached, n, k):  # type: ignore[no-untyped-def]
     """Clusters along the shortest path to ``reached``, then intervals of k rows."""
     labels = np.empty(n, np.int64)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kanopy.solvers.heuristics.gain import GainOptions, best_gain
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.leftovers import closest_rule
-from kanopy.solvers.kernels.outside_in import make_sweep, sweep_variable
+from kanopy.solvers.kernels.outside_in import make_sweep_kernel, sweep_variable_kernel
 from kanopy.solvers.kernels.prepare import finished, prepared, trivial_labels
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
@@ -39,8 +39,8 @@ def v_mdav_labels(
     if trivial is not None:
         return trivial
     rows, rotation = prepared(points)
-    state = make_sweep(rows, rotation, k, False, rule)
-    in_chunks(lambda steps: sweep_variable(state, k, gamma, steps), stopping)
+    state = make_sweep_kernel(rows, rotation, k, False, rule)
+    in_chunks(lambda steps: sweep_variable_kernel(state, k, gamma, steps), stopping)
     return finished(rows, state.labels, int(state.labels.max()) + 1, k, rule)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.farthest import Rim, drop, farthest, make_rim
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.neighbours import (
     NONE,
     Index,
@@ -38,7 +37,7 @@ class Rest(NamedTuple):
     mean: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_rest(points: NDArray[np.float64], rotation: NDArray[np.float64], k: int) -> Rest:
     """All rows, unassigned."""
     n, d = points.shape
@@ -61,7 +60,7 @@ def make_rest(points: NDArray[np.float64], rotation: NDArray[np.float64], k: int
     return state
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(state: Rest, vector: NDArray[np.float64], sign: float) -> None:
     for t in range(len(vector)):
         before = state.total[t]
@@ -74,7 +73,7 @@ def _add(state: Rest, vector: NDArray[np.float64], sign: float) -> None:
         state.total[t] = after
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _take(state: Rest, origin: int, k: int) -> None:
     """Make a cluster of ``origin`` and its k−1 nearest unassigned rows."""
     nearest(state.unassigned, state.points[origin], k - 1, np.inf, origin)
@@ -99,7 +98,7 @@ def _outermost(state: Rest) -> int:
     return int(state.rim.found[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def average_vector(state: Rest, k: int, steps: int) -> bool:
     """Make up to ``steps`` pairs of clusters; True once every row is assigned."""
     for _ in range(steps):

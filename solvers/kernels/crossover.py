@@ -10,9 +10,8 @@ clusters may be taken, and the cheaper ones are.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 
 
 @inner
@@ -23,7 +22,7 @@ def _root(parent, node):
     return node
 
 
-@njit(cache=True)
+@kernel
 def recombine(best, best_price, other, other_price):
     """Put the cheaper components of two partitions into ``best``; says whether that changed it.
 

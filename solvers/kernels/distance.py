@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.inner import inner
@@ -28,7 +27,7 @@ def squared_norm(vector: NDArray[np.float64]) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def centroid(
     points: NDArray[np.float64], rows: NDArray[np.int64], result: NDArray[np.float64]
 ) -> None:

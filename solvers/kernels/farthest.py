@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import centroid, squared_distance
+from kanopy.solvers.kernels.inner import inner
 from kanopy.solvers.kernels.neighbours import NONE, ROUNDING, WIDTH, largest_norm
+from kanopy.solvers.kernels.sorting import stable_order
 
 _BLOCKS, _SIZE, _BUILT = 0, 1, 2
 
@@ -42,7 +43,7 @@ class Rim(NamedTuple):
     """What rounding may add to a distance."""
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_rim(points: NDArray[np.float64], most: int) -> Rim:
     """All rows of ``points``, for queries of up to ``most`` rows."""
     n, d = points.shape
@@ -67,11 +68,11 @@ def make_rim(points: NDArray[np.float64], most: int) -> Rim:
         np.empty(most, np.int64),
         ROUNDING * d * largest_norm(points),
     )
-    _fill(rim, np.argsort(-radius, kind="mergesort"))
+    _fill(rim, stable_order(-radius))
     return rim
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill(rim: Rim, order: NDArray[np.int64]) -> None:
     """Put rows into blocks in the given order."""
     rim.place[:] = NONE
@@ -92,7 +93,7 @@ def _fill(rim: Rim, order: NDArray[np.int64]) -> None:
     rim.counters[_BUILT] = len(order)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def drop(rim: Rim, row: int | np.int64) -> None:
     """Take a row out of the set."""
     block = rim.place[row] // WIDTH
@@ -108,11 +109,21 @@ def drop(rim: Rim, row: int | np.int64) -> None:
         for t in range(rim.points.shape[1]):
             rim.blocks[block, t, slot] = rim.blocks[block, t, last]
     if 2 * rim.counters[_SIZE] < rim.counters[_BUILT] and rim.counters[_SIZE] > WIDTH:
-        left = np.flatnonzero(rim.place >= 0)
-        _fill(rim, left[np.argsort(-rim.radius[left], kind="mergesort")])
+        left = np.empty(rim.counters[_SIZE], np.int64)
+        inwards = np.empty(rim.counters[_SIZE])
+        count = 0
+        for number in range(len(rim.place)):
+            if rim.place[number] >= 0:
+                left[count] = number
+                inwards[count] = -rim.radius[number]
+                count += 1
+        order = stable_order(inwards)
+        for i in range(count):
+            order[i] = left[order[i]]
+        _fill(rim, order)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def farthest(rim: Rim, vector: NDArray[np.float64], count: int) -> int:
     """Find the ``count`` rows farthest from ``vector``; how many there are.
 

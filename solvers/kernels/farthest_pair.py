@@ -12,11 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.farthest import Rim, drop, farthest, make_rim
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.neighbours import (
     NONE,
     Index,
@@ -27,6 +26,7 @@ from kanopy.solvers.kernels.neighbours import (
     remove,
 )
 from kanopy.solvers.kernels.record import ZERO
+from kanopy.solvers.kernels.sorting import stable_order
 
 PARTNERS = 16
 """Length of the lists."""
@@ -51,7 +51,7 @@ class Pairs(NamedTuple):
     heap: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_pairs(points: NDArray[np.float64], rotation: NDArray[np.float64], k: int) -> Pairs:
     """All rows, unassigned, with bounds from the triangle inequality."""
     n = len(points)
@@ -63,7 +63,7 @@ def make_pairs(points: NDArray[np.float64], rotation: NDArray[np.float64], k: in
     counters = np.zeros(3, np.int64)
     counters[_LEFT] = n
     counters[_HEAP] = n
-    heap = np.argsort(-bound, kind="mergesort")
+    heap = stable_order(-bound)
     return Pairs(
         points,
         np.full(n, NONE, np.int64),
@@ -99,7 +99,7 @@ def _before(a: int, b: int, bound: NDArray[np.float64]) -> bool:
     return bound[a] > bound[b] or (bound[a] == bound[b] and a < b)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _take(state: Pairs, origin: int, k: int) -> None:
     """Make a cluster of ``origin`` and its k−1 nearest unassigned rows."""
     nearest(state.unassigned, state.points[origin], k - 1, np.inf, origin)
@@ -130,7 +130,7 @@ def _lower(state: Pairs, row: int) -> None:
     state.bound[row] = state.distances[row, slot]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def farthest_pair(state: Pairs, k: int, steps: int) -> bool:
     """Look at the first row of the heap up to ``steps`` times; True once fewer than 2k are left."""
     for _ in range(steps):

@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.ils_costs import (
@@ -37,7 +36,7 @@ from kanopy.solvers.kernels.ils_costs import (
     probe,
     refresh,
 )
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 
 LABEL, PLACE, QUEUED = range(3)
 """Columns of ``State.units``: a unit's cluster (−1 for none), the column of its cluster that holds
@@ -91,7 +90,7 @@ class Pool(NamedTuple):
     """Number of clusters in the pool, and of sums in the table."""
 
 
-@njit(cache=True)
+@inner
 def below(counters, limit):
     """A random number among 0 … limit − 1, by Marsaglia's xorshift."""
     x = np.uint64(counters[RANDOM])
@@ -176,7 +175,7 @@ def _place(state, c, position):
     clusters[c, RANK] = position
 
 
-@njit(cache=True)
+@inner
 def _open(state, c):
     _place(state, c, state.counters[IN_USE])
     state.counters[IN_USE] += 1
@@ -377,7 +376,7 @@ def _perturb(table, state, u, move):
     return _resplit(table, state, u)
 
 
-@njit(cache=True)
+@inner
 def descend(table, state, least_gain, limit):
     """Relocate and swap the units in the queue while that helps, up to a limit of work."""
     clusters, values, units = state.clusters, state.values, state.units
@@ -426,6 +425,9 @@ def descend(table, state, least_gain, limit):
             _enqueue(clusters, units, queue, counters, target)
 
 
+descend_kernel = kernel(descend)
+
+
 @inner
 def _forget(state):
     """Empty the queue; mostly it is."""
@@ -470,7 +472,7 @@ def _collect(state, pool, slack):
         pool.counts[1] += 1
 
 
-@njit(cache=True)
+@kernel
 def iterate(table, state, pool, slack, hot, cold, start, end, limit, noise):
     """Iterations up to number ``end``, or a limit of work; gains below ``noise`` do not count.
 
@@ -517,7 +519,7 @@ def iterate(table, state, pool, slack, hot, cold, start, end, limit, noise):
             _undo(state)
 
 
-@njit(cache=True)
+@kernel
 def load(table, state, labels):
     """Start from a partition whose clusters have at most 2k − 1 units; the queue takes them all."""
     clusters, counters = state.clusters, state.counters

@@ -16,6 +16,8 @@ from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from kanopy.solvers.kernels.inner import INNER, inner
+
 SIZE, RANK, STAMP, MARK, FIRST = range(5)
 """Columns of ``clusters``: number of members, position in the order of clusters, last iteration
 that saved it, last probe that looked at it; the members follow from column FIRST on."""
@@ -102,7 +104,7 @@ def apart(table, u, v):
 _ANY_ORDER = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, fastmath=_ANY_ORDER)
+@njit(**INNER, fastmath=_ANY_ORDER)
 def _distance(a, b):
     """Squared distance, over the length of the first vector."""
     total = 0.0
@@ -111,7 +113,7 @@ def _distance(a, b):
     return total
 
 
-@njit(cache=True, fastmath=_ANY_ORDER)
+@njit(**INNER, fastmath=_ANY_ORDER)
 def _dot(a, b):
     """Inner product."""
     total = 0.0
@@ -177,7 +179,7 @@ def _apart_sse(table, u, v):
     return _distance(table.points[u], table.points[v])
 
 
-@njit(cache=True)
+@inner
 def _mismatch(codes, weights, u, v):
     total = 0.0
     for j in range(weights.shape[0]):
@@ -186,7 +188,7 @@ def _mismatch(codes, weights, u, v):
     return total
 
 
-@njit(cache=True)
+@inner
 def _mismatches(codes, weights, u, clusters, c, size):
     total = 0.0
     for q in range(FIRST, FIRST + size):
@@ -232,7 +234,7 @@ def _apart_hamming(table, u, v):
     return _mismatch(table.codes, table.weights, u, v)
 
 
-@njit(cache=True)
+@inner
 def _loss(points, codes, weights, clusters, c, size, without, extra):
     """Loss per row of cluster c without one unit and with another (−1 for none)."""
     end = FIRST + size

@@ -11,11 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import squared_distance
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.neighbours import (
     NONE,
     Index,
@@ -53,7 +52,7 @@ class Means(NamedTuple):
     """Cost of the clusters after the last round."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_means(points: NDArray[np.float64], rotation: NDArray[np.float64], clusters: int) -> Means:
     """No centre yet."""
     n, d = points.shape
@@ -152,7 +151,7 @@ def _draw(state: Means, share: float) -> int:
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def choose_centers(state: Means, steps: int, rng: np.random.Generator) -> bool:
     """Choose up to ``steps`` centres; True once all are chosen, or every row equals one."""
     for _ in range(steps):
@@ -216,7 +215,7 @@ def _update(state: Means) -> float:
     return cost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lloyd(state: Means, rounds: int, tolerance: float, steps: int) -> bool:
     """Lloyd's rounds: assign up to ``steps`` rows; True at the end.
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import unknown
 from kanopy.solvers.kernels.distance import squared_distance
+from kanopy.solvers.kernels.inner import inner, kernel
 
 CENTROID, ELEMENT, COST = (cast(int, np.int64(rule)) for rule in range(3))
 _RULES = {"centroid": CENTROID, "element": ELEMENT, "cost": COST}
@@ -31,15 +31,20 @@ def closest_rule(name: str) -> int:
     return _RULES[name]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def assign_leftovers(
     points: NDArray[np.float64], labels: NDArray[np.int64], clusters: int, rule: int
 ) -> None:
     """Give every row with a negative label the label of its closest cluster, in place."""
-    left = np.flatnonzero(labels < 0)
-    if len(left) == 0:
-        return
     n, d = points.shape
+    left = np.empty(n, np.int64)
+    count = 0
+    for row in range(n):
+        if labels[row] < 0:
+            left[count] = row
+            count += 1
+    if count == 0:
+        return
     sizes = np.zeros(clusters)
     centers = np.zeros((clusters, d))
     for row in range(n):
@@ -51,8 +56,8 @@ def assign_leftovers(
     for label in range(clusters):
         for t in range(d):
             centers[label, t] /= sizes[label]
-    chosen = np.empty(len(left), np.int64)
-    for i in range(len(left)):
+    chosen = np.empty(count, np.int64)
+    for i in range(count):
         best = np.inf
         if rule == ELEMENT:
             for row in range(n):
@@ -69,4 +74,8 @@ def assign_leftovers(
                 if distance < best:
                     best = distance
                     chosen[i] = label
-    labels[left] = chosen
+    for i in range(count):
+        labels[left[i]] = chosen[i]
+
+
+assign_leftovers_kernel = kernel(assign_leftovers)

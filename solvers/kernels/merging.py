@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.kernels.neighbours import (
     Index,
     build,
@@ -34,7 +34,7 @@ class Mergers(NamedTuple):
     counters: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_mergers(
     points: NDArray[np.float64], rotation: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> Mergers:
@@ -56,7 +56,7 @@ def make_mergers(
     return Mergers(sizes, sums, centers, nearby, np.arange(clusters), np.zeros(2, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge(state: Mergers, k: int, steps: int) -> bool:
     """Visit up to ``steps`` clusters, over and over, until none has 1 … k−1 rows."""
     clusters = len(state.sizes)
@@ -86,7 +86,7 @@ def merge(state: Mergers, k: int, steps: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merged_labels(state: Mergers, labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """The cluster that each row is in after all mergers."""
     result = np.empty_like(labels)

@@ -71,7 +71,7 @@ def principal_axes(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(axes[:, ::-1])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def largest_norm(points: NDArray[np.float64]) -> float:
     """Largest Euclidean norm of a row."""
     largest = 0.0
@@ -80,7 +80,7 @@ def largest_norm(points: NDArray[np.float64]) -> float:
     return np.sqrt(largest)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_index(
     source: NDArray[np.float64],
     rotation: NDArray[np.float64],
@@ -160,7 +160,7 @@ def _rotate(
             result[t] += value * axis[t]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def build(index: Index, numbers: NDArray[np.int64]) -> None:
     """Make ``numbers`` the content of the index, all in the tree."""
     d = index.source.shape[1]
@@ -282,7 +282,19 @@ def _refresh(index: Index, block: int) -> None:
             index.high[node, t] = high
 
 
-@njit(cache=True, nogil=True)
+@inner
+def _content(index: Index) -> NDArray[np.int64]:
+    """The numbers in the index, ascending."""
+    numbers = np.empty(index.counters[_SIZE], np.int64)
+    count = 0
+    for number in range(len(index.place)):
+        if index.place[number] >= 0:
+            numbers[count] = number
+            count += 1
+    return numbers
+
+
+@inner
 def remove(index: Index, number: int | np.int64) -> None:
     """Take a vector out of the index, if it is in."""
     place = index.place[number]
@@ -304,10 +316,10 @@ def remove(index: Index, number: int | np.int64) -> None:
         index.place[moved] = block * WIDTH + slot
     _refresh(index, block)
     if 2 * index.counters[_SIZE] < index.counters[_BUILT] and index.counters[_SIZE] > WIDTH:
-        build(index, np.flatnonzero(index.place >= 0))
+        build(index, _content(index))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def put(index: Index, number: int | np.int64) -> None:
     """Add row ``number`` of the source to the index, or take note that the row has changed."""
     spare = index.counters[_SPARE]
@@ -317,10 +329,9 @@ def put(index: Index, number: int | np.int64) -> None:
         while block < len(index.fill) and index.fill[block] == WIDTH:
             block += 1
         if block == len(index.fill):
-            numbers = np.empty(index.counters[_SIZE] + 1, np.int64)
-            numbers[:-1] = np.flatnonzero(index.place >= 0)
-            numbers[-1] = number
-            build(index, np.sort(numbers))
+            index.place[number] = 0
+            index.counters[_SIZE] += 1
+            build(index, _content(index))
             return
         place = block * WIDTH + index.fill[block]
         index.place[number] = place
@@ -337,7 +348,7 @@ def put(index: Index, number: int | np.int64) -> None:
         # Moving vectors stretch the boxes; building anew is cheap against as many moves.
         index.counters[_STIRRED] += 1
         if index.counters[_STIRRED] > max(WIDTH, index.counters[_SIZE]):
-            build(index, np.flatnonzero(index.place >= 0))
+            build(index, _content(index))
 
 
 @njit(**INNER, fastmath=_BOUND)
@@ -392,7 +403,7 @@ def inflate(distance: float, margin: float) -> float:
     return root * root * (1.0 + 1e-12)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def nearest(
     index: Index,
     vector: NDArray[np.float64],

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import squared_distance
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.neighbours import nearest
 from kanopy.solvers.kernels.reclustering import (
     CHANGED,
@@ -25,12 +24,13 @@ from kanopy.solvers.kernels.reclustering import (
     renumber,
 )
 from kanopy.solvers.kernels.record import ONE
+from kanopy.solvers.kernels.sorting import sort_few
 
 NESTED_ROUNDS = 10
 """Round limit of an ONA that splits a cluster (001, 6.5)."""
 
 
-@njit(cache=True, nogil=True)
+@inner
 def random_clusters(n: int, k: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Labels of ⌊n/k⌋ random clusters, as equal in size as can be."""
     labels = np.arange(n) % max(1, n // k)
@@ -38,6 +38,9 @@ def random_clusters(n: int, k: int, rng: np.random.Generator) -> NDArray[np.int6
         j = rng.integers(0, i + 1)
         labels[i], labels[j] = labels[j], labels[i]
     return labels
+
+
+random_clusters_kernel = kernel(random_clusters)
 
 
 @inner
@@ -81,8 +84,8 @@ def split_random(state: Clustering, cluster: int, k: int, rng: np.random.Generat
 
     That one never has to split in its turn: its two clusters share fewer than 3k rows and keep k.
     """
-    rows = np.sort(state.members[cluster, : state.sizes[cluster]])
-    state.members[cluster, : state.sizes[cluster]] = rows
+    rows = state.members[cluster, : state.sizes[cluster]]
+    sort_few(rows)
     labels = random_clusters(len(rows), k, rng)
     nested = make_clustering(state.points[rows], np.empty((0, 0)), labels, k)
     for _ in range(NESTED_ROUNDS):
@@ -95,7 +98,7 @@ def split_random(state: Clustering, cluster: int, k: int, rng: np.random.Generat
     apply_split(state, cluster, nested.labels)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def recluster_random(
     state: Clustering, k: int, rounds: int, steps: int, rng: np.random.Generator
 ) -> bool:

@@ -9,11 +9,10 @@ that joins a cluster instead of founding one (MDAV*).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.leftovers import COST, ELEMENT
 from kanopy.solvers.kernels.neighbours import (
     NONE,
@@ -26,8 +25,9 @@ from kanopy.solvers.kernels.neighbours import (
     remove,
 )
 from kanopy.solvers.kernels.record import ONE, ZERO, record
+from kanopy.solvers.kernels.sorting import stable_order
 
-_POSITION, _CLUSTERS, _LEFT = 0, 1, 2
+_POSITION, CLUSTERS, _LEFT = 0, 1, 2
 # Bounds that spare a query are raised by this, so that rounding never decides in their place.
 _SAFE = 1.0 + 1e-9
 
@@ -50,7 +50,7 @@ class Sweep:
     mean: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_sweep(
     points: NDArray[np.float64], rotation: NDArray[np.float64], k: int, extend: bool, rule: int
 ) -> Sweep:
@@ -62,7 +62,7 @@ def make_sweep(
     outwards = np.empty(n)
     for row in range(n):
         outwards[row] = -squared_distance(points[row], mean)
-    order = np.argsort(outwards, kind="mergesort")
+    order = stable_order(outwards)
     reach = largest_norm(points)
     unassigned = make_index(points, rotation, k, ZERO, np.empty(0), 1.0, reach)
     build(unassigned, everything)
@@ -94,6 +94,9 @@ def make_sweep(
     )
 
 
+make_sweep_kernel = kernel(make_sweep)
+
+
 @inner
 def _next_origin(state: Sweep) -> int:
     """The unassigned row farthest from the global centroid; it leaves the unassigned."""
@@ -119,13 +122,13 @@ def _neighbourhood(state: Sweep, origin: int, k: int, group: NDArray[np.int64]) 
 def _found_cluster(state: Sweep, size: int) -> None:
     """Make the first ``size`` rows of ``state.group`` a cluster."""
     for row in state.group[:size]:
-        state.labels[row] = state.counters[_CLUSTERS]
+        state.labels[row] = state.counters[CLUSTERS]
         remove(state.unassigned, row)
-    state.counters[_CLUSTERS] += 1
+    state.counters[CLUSTERS] += 1
     state.counters[_LEFT] -= size
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sweep_variable(state: Sweep, k: int, gamma: float, steps: int) -> bool:
     """MDAV+ (γ = 0) and V-MDAV: found up to ``steps`` clusters; True once fewer than k are left."""
     for _ in range(steps):
@@ -158,6 +161,9 @@ def sweep_variable(state: Sweep, k: int, gamma: float, steps: int) -> bool:
             size += 1
         _found_cluster(state, size)
     return state.counters[_LEFT] < k
+
+
+sweep_variable_kernel = kernel(sweep_variable)
 
 
 @inner
@@ -193,7 +199,7 @@ def _announce(state: Sweep, cluster: int, rule: int) -> None:
         put(state.clusters, cluster)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sweep_star(state: Sweep, k: int, gamma: float, second: bool, rule: int, steps: int) -> bool:
     """MDAV* (γ = 1) and, with ``second``, MDAV*γ: treat up to ``steps`` origins.
 
@@ -205,7 +211,7 @@ def sweep_star(state: Sweep, k: int, gamma: float, second: bool, rule: int, step
             return True
         origin = _next_origin(state)
         _neighbourhood(state, origin, k, state.group)
-        if state.counters[_CLUSTERS] > 0 and left > k:
+        if state.counters[CLUSTERS] > 0 and left > k:
             target = _extends(state, origin, k, gamma, second, rule)
             if target != NONE:
                 state.labels[origin] = target
@@ -213,12 +219,15 @@ def sweep_star(state: Sweep, k: int, gamma: float, second: bool, rule: int, step
                 _join(state, target, origin, rule)
                 _announce(state, target, rule)
                 continue
-        cluster = state.counters[_CLUSTERS]
+        cluster = state.counters[CLUSTERS]
         for row in state.group[:k]:
             _join(state, cluster, row, rule)
         _found_cluster(state, k)
         _announce(state, cluster, rule)
     return state.counters[_LEFT] < k
+
+
+sweep_star_kernel = kernel(sweep_star)
 
 
 @inner

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kanopy.solvers.kernels.leftovers import CENTROID, assign_leftovers
+from kanopy.solvers.kernels.leftovers import CENTROID, assign_leftovers_kernel
 from kanopy.solvers.kernels.neighbours import principal_axes
 from kanopy.solvers.kernels.quick import quick_partition
 
@@ -47,5 +47,5 @@ def finished(
     if len(left) >= k:
         labels[left] = clusters + quick_partition(points[left], k)
     elif len(left):
-        assign_leftovers(points, labels, clusters, rule)
+        assign_leftovers_kernel(points, labels, clusters, rule)
     return labels

@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.run import Run
 
 RULES = ("range", "variance", "variance-2d")
@@ -167,7 +166,7 @@ def halve(
             waiting.append(_Segment(start, copy, origin, np.arange(len(rows)), path))
         else:
             path = np.vstack((path, np.zeros((1, 3), dtype=np.int64)))
-            half = _split(segment.points, rows, directions, path)
+            half = _split_kernel(segment.points, rows, directions, path)
             waiting.append(replace(segment, start=start + half, rows=rows[half:], path=path))
             waiting.append(replace(segment, rows=rows[:half], path=path))
     return Blocks(order, np.concatenate(bounds))
@@ -201,7 +200,7 @@ class _Segment:
     path: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _split_all(points, leaf, directions, path_above):  # type: ignore[no-untyped-def]
     """Depth-first splitting of one block down to the leaves: row order, ends of the leaves."""
     n = len(points)
@@ -238,7 +237,7 @@ def _write(triple, first, second, third):  # type: ignore[no-untyped-def]
     triple[2] = third
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _split(points, rows, directions, path):  # type: ignore[no-untyped-def]
     """Choose the direction ``path[-1]``, bring the smaller half to the front, return its size."""
     direction = path[len(path) - 1]
@@ -286,6 +285,9 @@ def _split(points, rows, directions, path):  # type: ignore[no-untyped-def]
     for i in range(half, size):
         rows[i] = right[i - half]
     return half
+
+
+_split_kernel = kernel(_split)
 
 
 @inner

@@ -7,11 +7,10 @@ numbers run out, the clusters are numbered anew in the same order.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from kanopy.solvers.kernels.distance import centroid, squared_distance, sum_of_squares
-from kanopy.solvers.kernels.inner import inner
+from kanopy.solvers.kernels.inner import inner, kernel
 from kanopy.solvers.kernels.leftovers import CENTROID, assign_leftovers
 from kanopy.solvers.kernels.neighbours import (
     NONE,
@@ -23,8 +22,9 @@ from kanopy.solvers.kernels.neighbours import (
     put,
     remove,
 )
-from kanopy.solvers.kernels.outside_in import make_sweep, sweep_star, sweep_variable
+from kanopy.solvers.kernels.outside_in import CLUSTERS, make_sweep, sweep_star
 from kanopy.solvers.kernels.record import NO, ONE, YES, record
+from kanopy.solvers.kernels.sorting import sort_few
 
 USED, PHASE, POSITION, ROUND, CHANGED, TARGETS = 0, 1, 2, 3, 4, 5
 # Gains below this share of the cost at stake are rounding, and so are squared distances below
@@ -52,29 +52,17 @@ class Clustering:
     noise: float
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_clustering(
     points: NDArray[np.float64], rotation: NDArray[np.float64], labels: NDArray[np.int64], k: int
 ) -> Clustering:
-    """Start from a partition with clusters of k rows or more, numbered from 0.
-
-    Clusters of 2k rows or more are first split by MDAV+ (001, Alg. 15, line 2 to 5).
-    """
+    """Start from a partition with clusters of k … 3k−1 rows, numbered from 0."""
     n, d = points.shape
-    numbers = labels.copy()
-    clusters = numbers.max() + 1
-    sizes = np.bincount(numbers)
-    for cluster in range(clusters):
-        if sizes[cluster] >= 2 * k:
-            rows = np.flatnonzero(numbers == cluster)
-            sweep = make_sweep(points[rows], np.empty((0, 0)), k, NO, CENTROID)
-            sweep_variable(sweep, k, 0.0, len(rows))
-            parts = sweep.labels.max() + 1
-            assign_leftovers(sweep.points, sweep.labels, parts, CENTROID)
-            for i in range(len(rows)):
-                if sweep.labels[i] > 0:
-                    numbers[rows[i]] = clusters + sweep.labels[i] - 1
-            clusters += parts - 1
+    numbers = np.empty(n, np.int64)
+    clusters = 0
+    for row in range(n):
+        numbers[row] = labels[row]
+        clusters = max(clusters, labels[row] + 1)
     reach = largest_norm(points)
     most = 2 * (n // k) + k + 4
     centers = np.zeros((most, d))
@@ -103,7 +91,10 @@ def make_clustering(
     return state
 
 
-@njit(cache=True, nogil=True)
+make_clustering_kernel = kernel(make_clustering)
+
+
+@inner
 def renumber(state: Clustering) -> None:
     """Close the gaps that dissolved clusters left, keeping the order and the position in it."""
     used = 0
@@ -115,11 +106,13 @@ def renumber(state: Clustering) -> None:
         if size > 0:
             if used < cluster:
                 state.sizes[used] = size
-                state.members[used, :size] = state.members[cluster, :size]
-                state.centers[used] = state.centers[cluster]
                 state.sizes[cluster] = 0
-                for row in state.members[used, :size]:
+                for i in range(size):
+                    row = state.members[cluster, i]
+                    state.members[used, i] = row
                     state.labels[row] = used
+                for t in range(state.centers.shape[1]):
+                    state.centers[used, t] = state.centers[cluster, t]
             used += 1
     if state.counters[POSITION] >= state.counters[USED]:
         position = used
@@ -154,7 +147,7 @@ def recenter(state: Clustering, cluster: int) -> None:
     put(state.nearby, cluster)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def dissolve(state: Clustering, cluster: int) -> bool:
     """Give each row of a cluster to the nearest other centroid if that lowers the cost (Alg. 16).
 
@@ -167,7 +160,7 @@ def dissolve(state: Clustering, cluster: int) -> bool:
     """
     size = state.sizes[cluster]
     rows = state.members[cluster, :size]
-    rows.sort()  # where the rows go to, in their order, is the order of the splits to come
+    sort_few(rows)  # where the rows go to, in their order, is the order of the splits to come
     cost = sum_of_squares(state.points, rows, state.centers[cluster])
     room = 2.0 * cost * _SAFE
     for i in range(size):
@@ -216,23 +209,25 @@ def apply_split(state: Clustering, cluster: int, parts: NDArray[np.int64]) -> No
     size = len(parts)
     rows = state.members[cluster, :size].copy()
     used = state.counters[USED]
+    most = 0
     for i in range(size):
+        most = max(most, parts[i])
         if parts[i] > 0:
             move(state, rows[i], used + parts[i] - 1)
-    state.counters[USED] += parts.max()
+    state.counters[USED] += most
     recenter(state, cluster)
-    for part in range(parts.max()):
+    for part in range(most):
         recenter(state, used + part)
 
 
 @inner
 def split_star(state: Clustering, cluster: int, k: int) -> None:
     """Split a cluster of 2k … 3k−1 rows in two by MDAV*; the outer part keeps the number."""
-    rows = np.sort(state.members[cluster, : state.sizes[cluster]])
-    state.members[cluster, : state.sizes[cluster]] = rows
+    rows = state.members[cluster, : state.sizes[cluster]]
+    sort_few(rows)
     sweep = make_sweep(state.points[rows], np.empty((0, 0)), k, YES, CENTROID)
     sweep_star(sweep, k, 1.0, NO, CENTROID, len(rows))
-    assign_leftovers(sweep.points, sweep.labels, sweep.labels.max() + 1, CENTROID)
+    assign_leftovers(sweep.points, sweep.labels, sweep.counters[CLUSTERS], CENTROID)
     apply_split(state, cluster, sweep.labels)
 
 
@@ -276,7 +271,7 @@ def reassign(state: Clustering, cluster: int, k: int) -> bool:
     return changed
 
 
-@njit(cache=True, nogil=True)
+@inner
 def recluster_star(state: Clustering, k: int, rounds: int, steps: int) -> bool:
     """ONA*'s rounds (Alg. 15, line 6 to 13): visit up to ``steps`` clusters; True at the end."""
     counters = state.counters
@@ -307,3 +302,6 @@ def recluster_star(state: Clustering, k: int, rounds: int, steps: int) -> bool:
         elif state.sizes[cluster] > k and reassign(state, cluster, k):
             counters[CHANGED] = 1
     return False
+
+
+recluster_star_kernel = kernel(recluster_star)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -224,6 +225,19 @@ def test_import_is_light():
         assert "solve" in dir(kanopy)
         for name in kanopy.__all__:
             assert getattr(kanopy, name) is not None
+    """)
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.skipif(find_spec("ortools") is None, reason="OR-tools is not installed")
+def test_methods_that_need_no_solver_run_beside_or_tools():
+    """A process can load HiGHS or OR-tools, not both."""
+    code = textwrap.dedent("""
+        import sys
+        from ortools.sat.python import cp_model
+        import kanopy as kn
+        assert kn.solve(kn.example("testdata"), 3, "mdav").sizes.min() >= 3
+        assert "highspy" not in sys.modules
     """)
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from oracles import optimum, random_instance
+from sizes import how_many
 
 import kanopy as kn
 from kanopy.solvers.registry import all_methods
@@ -42,7 +43,7 @@ def test_no_method_beats_the_optimum_or_breaks_a_partition(method, cost):
     rng = np.random.default_rng(len(cost))
     tried = 0
     # The searches have brute-force suites of their own; the constructions are quick.
-    tables = 15 if method in ("branch-and-price", "ils", "auto") else 60
+    tables = 15 if method in ("branch-and-price", "ils", "auto") else how_many(30, 300)
     for data, k in tiny_tables(rng, cost, tables):
         if not usable(method, data):
             continue

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from oracles import all_partitions, labels_of, pair_cost, random_instance
+from sizes import how_many
 
 import kanopy as kn
 from kanopy.solvers.branch_and_price.engine import Engine, Options
@@ -21,7 +22,6 @@ from kanopy.solvers.branch_and_price.subset_row import separate
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.run import Run
 
-LONG = bool(os.environ.get("KANOPY_LONG_TESTS"))
 COSTS = ("sse", "hamming", "range")
 WAYS = (
     {},
@@ -54,9 +54,8 @@ def test_optimum_and_every_bound_against_brute_force(cost, part):
     """Random tiny tables, many with duplicates and weights, solved in all ways."""
     skip_without_pricer(cost)
     # Branching alone on identical rows told apart is slow: fewer of these.
-    instances = 75 if cost == "hamming" and part > 1 else 190
-    instances *= 4 if LONG else 1
-    for seed in range(instances):
+    slow = cost == "hamming" and part > 1
+    for seed in range(how_many(20, 300) if slow else how_many(40, 760)):
         rng = np.random.default_rng([part, seed])
         k = int(rng.integers(2, 5))
         n = int(rng.integers(k, (8, 9, 10)[k - 2] + (seed % 20 == 0)))
@@ -77,7 +76,7 @@ def test_optimum_and_every_bound_against_brute_force(cost, part):
 @pytest.mark.parametrize("cost", COSTS)
 def test_larger_instances_agree_however_they_are_solved(cost):
     skip_without_pricer(cost)
-    for seed in range(12 if LONG else 3):
+    for seed in range(how_many(3, 12)):
         rng = np.random.default_rng(seed)
         data = random_instance(rng, cost, 18)
         values = [

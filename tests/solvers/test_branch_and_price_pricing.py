@@ -1,7 +1,6 @@
 """Every pricer against brute force over all multisets of types."""
 
 import importlib
-import os
 import time
 from itertools import combinations_with_replacement
 
@@ -9,12 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from oracles import pair_cost, random_instance
+from sizes import how_many
 
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.branch_and_price import pricer_sse
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
-
-LONG = bool(os.environ.get("KANOPY_LONG_TESTS"))
 
 
 def pricer_class(cost):
@@ -114,7 +112,7 @@ COSTS = ("sse", "hamming", "range")
 def test_complete_pricing_finds_the_least_reduced_cost(cost):
     asked = 0
     for _, pricer, costs, duals, cuts, limits, values, _, _ in questions(
-        cost, 400 if LONG else 80, 25
+        cost, how_many(24, 400), 25
     ):
         priced = pricer.price(duals, cuts, limits, Search(threshold=-1e-9, per_root=2))
         truth = min(values.values(), default=0.0)
@@ -133,13 +131,13 @@ def test_complete_pricing_finds_the_least_reduced_cost(cost):
         if truth < -1e-8:
             assert priced.reduced_costs.min() == pytest.approx(truth, abs=1e-9)
         asked += 1
-    assert asked >= 2000
+    assert asked >= 600
 
 
 @pytest.mark.parametrize("cost", COSTS)
 def test_enumeration_finds_exactly_the_clusters_below_the_threshold(cost):
     for _, pricer, _, duals, cuts, limits, values, contradiction, rng in questions(
-        cost, 200 if LONG else 40, 10
+        cost, how_many(16, 200), 10
     ):
         if contradiction:
             continue

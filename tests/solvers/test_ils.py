@@ -6,7 +6,7 @@ from oracles import optimum, random_instance
 
 import kanopy as kn
 from kanopy.solvers.heuristics.ils import cost_table, neighbour_lists, split_large
-from kanopy.solvers.kernels.ils import LABEL, descend, iterate, load, new_pool, new_state
+from kanopy.solvers.kernels.ils import LABEL, descend_kernel, iterate, load, new_pool, new_state
 from kanopy.solvers.kernels.ils_costs import PRICE
 
 
@@ -35,7 +35,7 @@ def test_the_books_are_exact_after_thousands_of_changes(cost):
     state = new_state(table, 3, neighbour_lists(data, cost, 10, 0), 1)
     pool = new_pool(80, 3, 10_000, 1)
     load(table, state, labels)
-    descend(table, state, 1e-12, 2**62)
+    descend_kernel(table, state, 1e-12, 2**62)
     for last in (500, 1000, 3000):
         iterate(table, state, pool, np.inf, 0.5, 0.05, 0, last, 2**60, 0.0)
         now = np.unique(state.units[:, LABEL], return_inverse=True)[1]

@@ -8,7 +8,7 @@ import kanopy as kn
 from kanopy.solvers.heuristics.mdav_star import mdav_star_gamma_labels, mdav_star_labels
 from kanopy.solvers.kernels.leftovers import closest_rule
 from kanopy.solvers.kernels.neighbours import principal_axes
-from kanopy.solvers.kernels.outside_in import make_sweep, sweep_star
+from kanopy.solvers.kernels.outside_in import make_sweep_kernel, sweep_star_kernel
 
 FIGURE = np.array([1.0, 2, 3, 5, 6, 19, 20, 21, 98, 99, 100])[:, None]
 RULES = ("centroid", "element", "cost")
@@ -103,8 +103,8 @@ def test_rotation_changes_nothing(rule):
     number = closest_rule(rule)
     found = []
     for rotation in (np.empty((0, 0)), principal_axes(points)):
-        state = make_sweep(points, rotation, 3, True, number)
-        sweep_star(state, 3, 0.9, True, number, 700)
+        state = make_sweep_kernel(points, rotation, 3, True, number)
+        sweep_star_kernel(state, 3, 0.9, True, number, 700)
         found.append(state.labels)
     assert np.array_equal(*found)
 

@@ -12,7 +12,7 @@ from kanopy.solvers.heuristics.mu_approx import (
     approximation_factor,
     decompose,
     forest,
-    group_branches,
+    group_branches_kernel,
     largest_part,
     mu_approx_labels,
 )
@@ -112,7 +112,7 @@ def test_grouping_branches_of_a_star(k):
         sizes = rng.integers(max(1, k - 3), k, size=int(rng.integers(2, 9)))
         if sizes.sum() + 1 <= largest_part(k):
             continue
-        groups, of_center = group_branches(sizes, k)
+        groups, of_center = group_branches_kernel(sizes, k)
         totals = np.bincount(groups, weights=sizes)
         totals[of_center : of_center + 1] += 1
         if of_center == len(totals):

@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
-from kanopy.solvers.kernels.farthest import drop, farthest, make_rim
-from kanopy.solvers.kernels.neighbours import (
-    WIDTH,
-    build,
-    largest_norm,
-    make_index,
-    nearest,
-    principal_axes,
-    put,
-    remove,
-)
+from kanopy.solvers.kernels import farthest as farthest_rows
+from kanopy.solvers.kernels import neighbours
+from kanopy.solvers.kernels.inner import kernel
+from kanopy.solvers.kernels.neighbours import WIDTH, principal_axes
+
+build, put, remove = map(kernel, (neighbours.build, neighbours.put, neighbours.remove))
+largest_norm, nearest = kernel(neighbours.largest_norm), kernel(neighbours.nearest)
+make_index = kernel(neighbours.make_index)
+drop, farthest = kernel(farthest_rows.drop), kernel(farthest_rows.farthest)
+make_rim = kernel(farthest_rows.make_rim)
 
 UNROTATED = np.empty((0, 0))
 

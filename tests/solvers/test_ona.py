@@ -9,14 +9,17 @@ import thaeter_literal as literal
 import kanopy as kn
 from kanopy.solvers.heuristics.mdav_star import mdav_star_labels
 from kanopy.solvers.heuristics.ona import ona_labels, ona_star_labels, recluster
+from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.kernels.neighbours import principal_axes
 from kanopy.solvers.kernels.reclustering import (
     ROUND,
     USED,
-    make_clustering,
-    recluster_star,
+    make_clustering_kernel,
+    recluster_star_kernel,
     renumber,
 )
+
+renumber_kernel = kernel(renumber)
 
 
 def sse(points, labels):
@@ -64,8 +67,8 @@ def test_rotation_changes_nothing():
     start = mdav_star_labels(points, 3)
     found = []
     for rotation in (np.empty((0, 0)), principal_axes(points)):
-        state = make_clustering(points, rotation, start, 3)
-        recluster_star(state, 3, 30, 10**6)
+        state = make_clustering_kernel(points, rotation, start, 3)
+        recluster_star_kernel(state, 3, 30, 10**6)
         found.append(state.labels)
     assert np.array_equal(*found)
 
@@ -73,17 +76,17 @@ def test_rotation_changes_nothing():
 def test_renumbering_changes_nothing():
     points = np.random.default_rng(5).normal(size=(400, 2))
     labels = np.arange(400) // 4
-    whole = make_clustering(points, np.empty((0, 0)), labels, 4)
-    parts = make_clustering(points, np.empty((0, 0)), labels, 4)
-    recluster_star(whole, 4, 30, 10**6)
+    whole = make_clustering_kernel(points, np.empty((0, 0)), labels, 4)
+    parts = make_clustering_kernel(points, np.empty((0, 0)), labels, 4)
+    recluster_star_kernel(whole, 4, 30, 10**6)
     gaps = 0
-    while not recluster_star(parts, 4, 30, 17):
+    while not recluster_star_kernel(parts, 4, 30, 17):
         gaps += int((parts.sizes[: parts.counters[USED]] == 0).sum())
-        renumber(parts)
+        renumber_kernel(parts)
     assert gaps > 0
     assert whole.counters[ROUND] == parts.counters[ROUND]
-    renumber(whole)
-    renumber(parts)
+    renumber_kernel(whole)
+    renumber_kernel(parts)
     assert np.array_equal(whole.labels, parts.labels)
 
 

@@ -10,7 +10,7 @@ from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.costs import cluster_costs
 from kanopy.solvers.heuristics.ils import cost_table, neighbour_lists
 from kanopy.solvers.heuristics.seen import SeenClusters
-from kanopy.solvers.kernels.ils import descend, iterate, load, new_state
+from kanopy.solvers.kernels.ils import descend_kernel, iterate, load, new_state
 
 
 def collect(seen, clusters, costs):
@@ -96,7 +96,7 @@ def test_the_search_collects_each_cluster_once_with_its_price():
     table = cost_table(data, "sse")
     state = new_state(table, 3, neighbour_lists(data, "sse", 10, 0), 1)
     load(table, state, kn.solve(data, 3, "mdav").labels)
-    descend(table, state, 1e-12, 2**62)
+    descend_kernel(table, state, 1e-12, 2**62)
     pool = SeenClusters(data, 3, 0).pool
     iterate(table, state, pool, -np.inf, 0.2, 0.1, 0, 500, 2**60, 0.0)
     assert pool.counts[0] == 0

@@ -10,7 +10,7 @@ from kanopy.solvers.heuristics.mdav_plus import mdav_plus_labels
 from kanopy.solvers.heuristics.v_mdav import v_mdav_labels
 from kanopy.solvers.kernels.leftovers import CENTROID
 from kanopy.solvers.kernels.neighbours import principal_axes
-from kanopy.solvers.kernels.outside_in import make_sweep, sweep_variable
+from kanopy.solvers.kernels.outside_in import make_sweep_kernel, sweep_variable_kernel
 
 FIGURE = np.array([1.0, 2, 3, 5, 6, 19, 20, 21, 98, 99, 100])[:, None]
 RULES = ("centroid", "element", "cost")
@@ -68,8 +68,8 @@ def test_rotation_changes_nothing():
     points = np.round(np.random.default_rng(4).normal(size=(600, 5)), 1)
     found = []
     for rotation in (np.empty((0, 0)), principal_axes(points)):
-        state = make_sweep(points, rotation, 4, False, CENTROID)
-        sweep_variable(state, 4, 0.6, 600)
+        state = make_sweep_kernel(points, rotation, 4, False, CENTROID)
+        sweep_variable_kernel(state, 4, 0.6, 600)
         found.append(state.labels)
     assert np.array_equal(*found)
 
