@@ -235,9 +235,9 @@ def report(
         list[str] | None, typer.Argument(help="experiments to show; all by default")
     ] = None,
     store: StorePath = RESULTS,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="folder to write to")
-    ] = Path("kanopy-report"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="folder to write to")] = Path(
+        "kanopy-report"
+    ),
     quick: Quick = False,
     accept_older: Older = False,
 ) -> None:

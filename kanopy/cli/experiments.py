@@ -106,7 +106,9 @@ def show(experiment: Experiment, store: Store, quick: bool, accept_older: bool) 
             print(f"failed: {task.instance}, {task.method}, k = {task.k}: {record.error}")
 
 
-def report(store: Path, folder: Path, names: Sequence[str], quick: bool, accept_older: bool) -> None:
+def report(
+    store: Path, folder: Path, names: Sequence[str], quick: bool, accept_older: bool
+) -> None:
     """Write the page, its figures and tables."""
     from kanopy.experiments.report import write_report
 
