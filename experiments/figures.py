@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
@@ -160,12 +161,12 @@ def bounds(records: Mapping[Task, Record]) -> Figure | None:
 
 
 def svg(figure: Figure, salt: str) -> str:
-    """The figure as an SVG element to stand in a page; the salt keeps its names apart."""
+    """The figure as an SVG element to stand in a page; the salt keeps its names apart there."""
     with mpl.rc_context(_STYLE | {"svg.hashsalt": salt}):
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    return re.sub(r'(id="|href="#|url\(#)', rf"\1{salt}-", text[text.index("<svg") :])
 
 
 def _columns(

@@ -97,8 +97,8 @@ def _section(
     records = store.records(tasks, None if accept_older else code_version())
     table = compared(experiment, records, quick)
     write_table(table, folder / "tables" / f"{experiment.name}.csv")
-    latex = side_by_side(table).replace("→", r"$\\to$", regex=True).to_latex(escape=False)
-    write_whole(folder / "tables" / f"{experiment.name}.tex", _escaped(latex).encode())
+    latex = to_latex(side_by_side(table))
+    write_whole(folder / "tables" / f"{experiment.name}.tex", latex.encode())
     picture = ""
     figure = draw(experiment, values(experiment.entries(quick), records), records)
     if figure is not None:
@@ -108,17 +108,37 @@ def _section(
     return Section(experiment, tasks, records, table, picture)
 
 
-def _escaped(latex: str) -> str:
-    r"""LaTeX for the signs that our labels have; backslashes are already commands.
+def to_latex(table: pd.DataFrame) -> str:
+    r"""The table in LaTeX, for the package booktabs.
 
-    >>> _escaped("200m5_2percent & Split & Carry, 5 %")
-    '200m5\\_2percent & Split & Carry, 5 \\%'
+    >>> print(to_latex(pd.DataFrame({"5 %": ["1 → 2"]}, ["Split & Carry"])))
+    \begin{tabular}{lr}
+    \toprule
+     & 5 \% \\
+    \midrule
+    Split \& Carry & 1 $\to$ 2 \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
     """
-    signs = {"_": r"\_", "%": r"\%", "γ": r"$\gamma$", "λ": r"$\lambda$", "χ²": r"$\chi^2$"}
-    signs |= {"–": "--", "#": r"\#"}
+    lines = [" & ".join(["", *map(_latex, table.columns)])]
+    lines += [
+        " & ".join(map(_latex, [row, *texts]))
+        for row, texts in zip(table.index, table.values, strict=True)
+    ]
+    head, *body = (line + r" \\" for line in lines)
+    form = "l" + "r" * table.shape[1]
+    parts = [rf"\begin{{tabular}}{{{form}}}", r"\toprule", head, r"\midrule", *body]
+    return "\n".join([*parts, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _latex(text: object) -> str:
+    signs = {"_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", "γ": r"$\gamma$", "λ": r"$\lambda$"}
+    signs |= {"→": r"$\to$", "–": "--", "χ²": r"$\chi^2$"}
+    written = str(text)
     for sign, command in signs.items():
-        latex = latex.replace(sign, command)
-    return latex
+        written = written.replace(sign, command)
+    return written
 
 
 def _page(sections: Sequence[Section], quick: bool) -> str:

@@ -65,7 +65,7 @@ def values(entries: Sequence[Entry], records: Mapping[Task, Record]) -> pd.DataF
     names = ["row", "column", "instance", "k", "cost", "seed", "group", "options", "wanted"]
     frame = pd.DataFrame(rows, columns=[*names, "objective", "bound", "value"])
     frame = frame.astype(dict.fromkeys(("objective", "bound", "value"), float))
-    kind = frame["wanted"].str.partition(":")[0]
+    kind = frame["wanted"].map(lambda wanted: wanted.partition(":")[0])
     frame.loc[kind == "proven", "value"] = _proven(frame)[kind == "proven"]
     best = frame.groupby(_SAME)["value"].transform("min")
     # Where the best is 0 no gap is defined (000, 6.1.1, assumes it is not).
@@ -102,7 +102,7 @@ def _proven(frame: pd.DataFrame) -> pd.Series:
     ):
         if not np.isnan(bound):
             bounds[instance, k, cost] = max(bound, bounds.get((instance, k, cost), -np.inf))
-    name = frame["wanted"].str.rpartition(":")[2]
+    name = frame["wanted"].map(lambda wanted: wanted.rpartition(":")[2])
     asked = name.map({"weight": "hamming", "chi2": "chi2"}).fillna(frame["cost"])
     best = pd.Series(
         [bounds.get(key, np.nan) for key in zip(frame["instance"], frame["k"], asked, strict=True)],

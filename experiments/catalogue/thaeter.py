@@ -104,7 +104,8 @@ def entries(rows: Callable[[], pd.DataFrame], quick: bool) -> Iterator[Entry]:
 
 
 def _published(rows: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-    return rows()[["row", "column", "value"]].rename(columns={"value": "published"})
+    cells = rows()[["row", "column", "value"]].rename(columns={"value": "published"})
+    return cells.drop_duplicates(["row", "column"])  # the appendix repeats ONA* beside MONA
 
 
 def _made(name: str, title: str, rows: Callable[[], pd.DataFrame], reading: str) -> Experiment:

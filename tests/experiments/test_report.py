@@ -15,7 +15,7 @@ from kanopy.experiments.store import Record, Store, code_version
 from kanopy.instances.errors import KanopyError
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-NAMES = ["cost-fig6.11", "cost-6.6", "thaeter-A.1", "thaeter-fig6.4", "gentile-3", "liang-fig7"]
+NAMES = ["cost-fig6.11", "cost-6.6", "thaeter-A.1", "thaeter-6.3", "gentile-3", "liang-fig7"]
 NAMES += ["liang-4", "gaps-numeric", "bounds-over-time"]
 
 
@@ -28,7 +28,7 @@ def report(tmp_path_factory):
     experiments = choose(catalogue(), NAMES)
     for experiment in experiments:
         wanted = {entry.value.rpartition(":")[2] for entry in experiment.entries(False)}
-        for number, task in enumerate(experiment.tasks()):
+        for number, task in enumerate(experiment.tasks()[:60]):
             objective = 5 + chance.random()
             measures = {f"{name}:": 1.0 for name in task.measures}
             measures |= {name: float(chance.random()) + 1 for name in sorted(wanted)}
@@ -78,20 +78,15 @@ def test_published_and_ours_stand_side_by_side(report):
     assert re.search(r">5\.69 → [0-9.]+<", report[1])
     assert "&lt;no&gt;" in report[1]
     assert "<no>" not in report[1]
-    assert report[1].count("<svg") == 6
+    assert report[1].count("<svg") == 5
 
 
 def test_figures_and_tables_are_files_too(report):
     folder = report[0]
     drawn = {path.stem for path in (folder / "figures").glob("*.svg")}
     assert drawn == {path.stem for path in (folder / "figures").glob("*.png")}
-    assert drawn == {
-        "cost-fig6.11",
-        "thaeter-fig6.4",
-        "liang-fig7",
-        "gaps-numeric",
-        "bounds-over-time",
-    } | (drawn & {"thaeter-6.3"})
+    names = {"cost-fig6.11", "thaeter-6.3", "liang-fig7", "gaps-numeric", "bounds-over-time"}
+    assert drawn == names
     table = pd.read_csv(folder / "tables" / "gentile-3.csv")
     row = table[(table["row"] == "30 rows, k = 3, consecutive") & (table["column"] == "MDAV")]
     assert row["published"].tolist() == [23.5]
