@@ -20,6 +20,7 @@ _HOME = {
     "Hierarchy": "kanopy.instances.hierarchy",
     "KanopyError": "kanopy.instances.errors",
     "Microdata": "kanopy.instances.microdata",
+    "best_known": "kanopy.archive",
     "build": "kanopy.models.factory",
     "datasets": "kanopy.instances.datasets",
     "example": "kanopy.instances.examples",
@@ -30,6 +31,7 @@ _HOME = {
     "sample": "kanopy.instances.samplers",
     "write_hierarchy": "kanopy.instances.hierarchy_file",
     "evaluate": "kanopy.evaluation",
+    "keep_best": "kanopy.archive",
     "methods": "kanopy.catalogue",
     "lower_bound": "kanopy.solvers.bounds",
     "solve": "kanopy.solving",
@@ -48,6 +50,8 @@ __all__ = sorted([*_HOME, "__version__", "measures"])
 
 if TYPE_CHECKING:
     from kanopy import measures as measures
+    from kanopy.archive import best_known as best_known
+    from kanopy.archive import keep_best as keep_best
     from kanopy.catalogue import methods as methods
     from kanopy.evaluation import evaluate as evaluate
     from kanopy.instances.datasets import datasets as datasets

@@ -232,6 +232,56 @@ def fetch(
     commands.fetch(name, folder)
 
 
+StorePath = Annotated[Path, typer.Option(help="file of results, made if there is none")]
+Quick = Annotated[bool, typer.Option("--quick", help="tiny instances: does it work at all?")]
+Older = Annotated[
+    bool, typer.Option("--accept-older", help="take results of other versions of the code, too")
+]
+RESULTS = Path("kanopy-results.sqlite")
+
+
+@app.command()
+def experiment(
+    names: Annotated[
+        list[str],
+        typer.Argument(help="`list`, `all`, names like gentile-3, or how they begin: thaeter-A"),
+    ],
+    store: StorePath = RESULTS,
+    quick: Quick = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="processes", min=1)] = 1,
+    dask: Annotated[
+        str | None, typer.Option(help="run on Dask: a scheduler's address, or `local`")
+    ] = None,
+    accept_older: Older = False,
+    retry: Annotated[bool, typer.Option("--retry", help="run what failed before again")] = False,
+) -> None:
+    """Reproduce published tables and figures; stop and resume at any moment."""
+    from kanopy.cli import experiments
+
+    if names == ["list"]:
+        experiments.listing(store, accept_older)
+    else:
+        experiments.run(names, store, quick, jobs, dask, accept_older, retry)
+
+
+@app.command()
+def report(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="experiments to show; all by default")
+    ] = None,
+    store: StorePath = RESULTS,
+    output: Annotated[Path, typer.Option("--output", "-o", help="folder to write to")] = Path(
+        "kanopy-report"
+    ),
+    quick: Quick = False,
+    accept_older: Older = False,
+) -> None:
+    """Write one page with every table and figure, published and ours side by side."""
+    from kanopy.cli import experiments
+
+    experiments.report(store, output, names or ["all"], quick, accept_older)
+
+
 @app.command()
 def versions() -> None:
     """Print the versions that a bug report should name."""

@@ -43,6 +43,7 @@ from kanopy.solvers.registry import find_method, register
 from kanopy.solvers.run import Run
 
 EXACT = ("table-2", "enumeration", "model")
+ROUNDING = ("both", "simple", "spanning-tree")
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,19 @@ class CgOptions:
         ``model`` (14).
     gamma
         Gain factor of V-MDAV; None tries 0, 0.1, …, 2 and keeps the best.
+    rounding
+        Which rounding heuristic finds solutions; tables 3 and 4 show each alone.
     """
 
     exact: str = "table-2"
     gamma: float | None = None
+    rounding: str = "both"
 
     def __post_init__(self) -> None:
         if self.exact not in EXACT:
             raise unknown("way of exact pricing", self.exact, EXACT)
+        if self.rounding not in ROUNDING:
+            raise unknown("rounding heuristic", self.rounding, ROUNDING)
         check_gain(self.gamma)
 
 
@@ -158,9 +164,11 @@ class _Generation:
             )
             self.run.found_labels(labels)
             return
-        self.run.found_labels(self.rounding.simple(clusters, x))
-        for labels in self.rounding.spanning_tree(clusters, x):
-            self.run.found_labels(labels)
+        if self.options.rounding != "spanning-tree":
+            self.run.found_labels(self.rounding.simple(clusters, x))
+        if self.options.rounding != "simple":
+            for labels in self.rounding.spanning_tree(clusters, x):
+                self.run.found_labels(labels)
 
     def price(self, duals: NDArray[np.float64]) -> NDArray[np.int32] | None:
         """PricingProblem of 002, 5.1: columns of the first size that has any; None out of time."""

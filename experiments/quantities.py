@@ -1,0 +1,131 @@
+"""What an experiment can ask of a run: small groups of measures by name."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kanopy import measures
+from kanopy.evaluation import evaluate
+from kanopy.instances.microdata import Microdata
+from kanopy.solution import Solution
+from kanopy.solvers.heuristics.gain import GRID
+from kanopy.solvers.heuristics.mdav_star import mdav_star_gamma_labels, mdav_star_labels
+from kanopy.solvers.heuristics.ona import ona_labels, recluster
+from kanopy.solvers.registry import find_method
+from kanopy.solvers.run import Run
+
+Found = dict[str, float]
+
+
+def loss(data: Microdata, solution: Solution, control: int) -> Found:
+    """Information loss in percent of the total sum of squares (001, 2.4) and mean class size."""
+    total = solution.problem.partition_cost(np.zeros(data.n, dtype=np.int64))
+    return {
+        "information_loss": 100 * solution.objective / total if total else 0.0,
+        "average_size": data.n / len(solution.sizes),
+    }
+
+
+def tables(data: Microdata, solution: Solution, control: int) -> Found:
+    """Errors in frequency tables, in sum and by dimension (000, 6.1), and the rows released."""
+    overall = evaluate(data, solution, control=len(data.nominal))
+    chosen = evaluate(data, solution, control=control or None)
+    found = {
+        "chi2": chosen.chi2,
+        "chi2_all": overall.chi2,
+        "max_abs": chosen.max_abs,
+        "max_rel": chosen.max_rel,
+        "rows": float(overall.rows),
+        "deviation": overall.deviation,
+    }
+    for dimension, errors in overall.by_dimension.items():
+        found[f"chi2_{dimension}d"] = errors.chi2
+        found[f"max_abs_{dimension}d"] = errors.max_abs
+        found[f"max_rel_{dimension}d"] = errors.max_rel
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def generalisation(data: Microdata, solution: Solution, control: int) -> Found:
+    """The penalty GCP of 003, appendix B, in sum and as a share of the worst."""
+    frame = data.frame[list(data.quasi_identifiers)]
+    table = frame.astype(dict.fromkeys(data.nominal, object))
+    assert solution.labels is not None
+    total = measures.total_gcp(table, solution.labels, domains=data.domains)
+    return {"gcp": float(total), "gcp_share": float(total) / (data.n * table.shape[1])}
+
+
+def clustering(data: Microdata, solution: Solution, control: int) -> Found:
+    """Weight of the clusters: Hamming distances of all pairs within (000, 4.1)."""
+    assert solution.labels is not None
+    weight = measures.hamming_pair_sum(data.codes, solution.labels, data.nominal_weights)
+    return {"weight": float(weight)}
+
+
+def phases(data: Microdata, solution: Solution, control: int) -> Found:
+    """Value of the fractional solution and seconds of a pipeline's steps (000, tables 6.6 to 6.8).
+
+    The two steps of the partition are run once more and timed; the aggregation took the rest.
+    """
+    own = importlib.import_module("kanopy.solvers.nominal.own")
+    chosen = find_method(solution.method).parse(solution.options)
+    fractional, integer, _ = solution.method.removeprefix("own-")
+    rows = own.unmerged(data) if data.n <= chosen.rows_apart else data
+    run = Run(solution.problem)
+    began = time.perf_counter()
+    solved = own.fractional_solution(
+        rows, solution.k, run, exact=fractional == "e", most_columns=chosen.most_columns
+    )
+    between = time.perf_counter()
+    own.integer_partition(
+        rows,
+        solution.k,
+        solved.duals,
+        run,
+        gamma=chosen.gamma,
+        lam=chosen.lambda_,
+        exact=integer == "e",
+        leftovers=chosen.leftovers,
+    )
+    first, second = between - began, time.perf_counter() - between
+    return {
+        "fractional": float(solved.value),
+        "seconds_fractional": first,
+        "seconds_integer": second,
+        "seconds_aggregation": max(solution.runtime - first - second, 0.0),
+    }
+
+
+def rounds(data: Microdata, solution: Solution, control: int) -> Found:
+    """Rounds of ONA, ONA* or ONA*γ until nothing changes (001, table 6.5), counted anew."""
+    points, k = data.points, solution.k
+    if solution.method == "ona":
+        return {"rounds": float(ona_labels(points, k, np.random.default_rng(solution.seed))[1])}
+    if solution.method == "ona*":
+        return {"rounds": float(recluster(points, k, mdav_star_labels(points, k))[1])}
+    best = (np.inf, 0)
+    for gamma in GRID:
+        labels, number = recluster(points, k, mdav_star_gamma_labels(points, k, gamma))
+        best = min(best, (solution.problem.partition_cost(labels), number))
+    return {"rounds": float(best[1])}
+
+
+def table(data: Microdata, solution: Solution | None, control: int) -> Found:
+    """Of the data alone: occurring values per attribute, shares of confidentiality problems."""
+    found = {f"values_{j + 1}": float(len(c)) for j, c in enumerate(data.categories)}
+    return found | {"problems": measures.confidentiality_problems(data.counts, 3)}
+
+
+QUANTITIES: dict[str, Callable[[Microdata, Any, int], Found]] = {
+    "loss": loss,
+    "tables": tables,
+    "generalisation": generalisation,
+    "clustering": clustering,
+    "phases": phases,
+    "rounds": rounds,
+    "table": table,
+}

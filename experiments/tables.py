@@ -1,0 +1,237 @@
+"""From records to the cells of a table.
+
+A value of an entry is a field of the record (``objective``, ``runtime``, …), a measure, or
+
+============= ====================================================================================
+``proven:x``  100·(x − b)/x, where b is the best bound that any record of the experiment or the
+              best known solutions have for the same instance, k and cost (002, eq. 15)
+``gap:x``     (x − x*)/x*, where x* is the least x of the same column, instance and k (000, 6.1.1)
+``over:x``    x over that of the first row of the same column, instance and k (003, figs. 2 and 4)
+``optimal``   1 if proven, else 0
+``option:x``  the option x of the task, for ``summary="best"``
+============= ====================================================================================
+
+The values of a cell are then summed up: ``mean``, ``median``, ``sum``, ``best`` (the value where
+the objective is least, of each instance, then the mean over instances), ``spread`` (lowest,
+highest, median, mean and variance, as columns), ``range``, ``count`` (how often each value occurs),
+``ratios`` (rows against rows: mean of 100·x/y over the columns, 001, table 5.3), ``pairs`` (the
+options of least median, 000, table 6.5) or ``behaviour`` (000, figure 6.2).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kanopy.archive import known_bounds
+from kanopy.experiments.specs import Entry, Experiment, Task
+from kanopy.experiments.store import Record
+from kanopy.solution import OPTIMALITY_GAP
+
+_SPREAD = {"lowest": "min", "highest": "max", "median": "median", "mean": "mean"}
+_SPREAD |= {"variance": "var"}
+_SAME = ["column", "instance", "k", "seed", "group"]
+
+
+def values(entries: Sequence[Entry], records: Mapping[Task, Record]) -> pd.DataFrame:
+    """One row per entry that has a record without error, with the value that it shows."""
+    by_key = {task.key: record for task, record in records.items()}
+    rows: list[dict[str, Any]] = []
+    for entry in entries:
+        record = by_key.get(entry.task.key)
+        if record is None or record.error:
+            continue
+        name = entry.value.rpartition(":")[2]
+        rows.append(
+            {
+                "row": entry.row,
+                "column": entry.column,
+                "instance": entry.task.instance,
+                "k": entry.task.k,
+                "cost": entry.task.cost,
+                "seed": entry.task.seed,
+                "group": entry.group,
+                "options": entry.task.options,
+                "wanted": entry.value,
+                "objective": record.objective,
+                "bound": record.bound,
+                "value": _plain(entry, record, name),
+            }
+        )
+    names = ["row", "column", "instance", "k", "cost", "seed", "group", "options", "wanted"]
+    frame = pd.DataFrame(rows, columns=[*names, "objective", "bound", "value"])
+    frame = frame.astype(dict.fromkeys(("objective", "bound", "value"), float))
+    kind = frame["wanted"].map(lambda wanted: wanted.partition(":")[0])
+    frame.loc[kind == "proven", "value"] = _proven(frame)[kind == "proven"]
+    best = frame.groupby(_SAME)["value"].transform("min")
+    # Where the best is 0 no gap is defined (000, 6.1.1, assumes it is not).
+    frame.loc[kind == "gap", "value"] = ((frame["value"] - best) / best.where(best > 0))[
+        kind == "gap"
+    ]
+    first = frame.groupby(_SAME)["value"].transform("first")
+    frame.loc[kind == "over", "value"] = (frame["value"] / first.where(first > 0))[kind == "over"]
+    return frame.dropna(subset="value")
+
+
+def _plain(entry: Entry, record: Record, name: str) -> float | None:
+    if entry.value == "optimal":
+        return float(record.status == "optimal")
+    if entry.value.startswith("option:"):
+        return float(json.loads(entry.task.options).get(name, np.nan))
+    if name in ("objective", "bound", "runtime", "cpu"):
+        number = getattr(record, name)
+        return None if number is None else float(number)
+    return record.measures.get(name)
+
+
+def _proven(frame: pd.DataFrame) -> pd.Series:
+    """Gaps in percent to the best bound for the same question.
+
+    The weight of a clustering is the cost ``hamming`` and the χ² sum the cost ``chi2``, whatever
+    the method aimed at.
+    """
+    bounds: dict[tuple[str, int, str], float] = known_bounds(
+        set(frame[["instance", "k", "cost"]].itertuples(index=False, name=None))
+    )
+    for instance, k, cost, bound in frame[["instance", "k", "cost", "bound"]].itertuples(
+        index=False
+    ):
+        if not np.isnan(bound):
+            bounds[instance, k, cost] = max(bound, bounds.get((instance, k, cost), -np.inf))
+    name = frame["wanted"].map(lambda wanted: wanted.rpartition(":")[2])
+    asked = name.map({"weight": "hamming", "chi2": "chi2"}).fillna(frame["cost"])
+    best = pd.Series(
+        [bounds.get(key, np.nan) for key in zip(frame["instance"], frame["k"], asked, strict=True)],
+        frame.index,
+        dtype=float,
+    )
+    gap = 100 * (frame["value"] - best) / frame["value"].where(frame["value"] > 0)
+    gap = gap.where((frame["value"] != 0) | best.isna(), 0.0)
+    return gap.where(gap.isna() | (gap.abs() > 100 * OPTIMALITY_GAP), 0.0)
+
+
+def cells(frame: pd.DataFrame, summary: str) -> pd.DataFrame:
+    """The values summed up by cell: columns ``row``, ``column`` and ``ours``."""
+    if frame.empty:
+        return pd.DataFrame(columns=["row", "column", "ours"])
+    if summary == "best":
+        best = frame.groupby(["row", "column", "instance"])["objective"].idxmin()
+        frame, summary = frame.loc[best], "mean"
+    if summary == "ratios":
+        return _ratios(frame)
+    if summary == "spread":
+        return _spread(frame, _SPREAD)
+    if summary == "range":
+        return _spread(frame, {"least": "min", "most": "max"})
+    if summary == "pairs":
+        return _pairs(frame)
+    if summary == "behaviour":
+        return _behaviour(frame)
+    if summary == "count":
+        counted = frame.groupby(["row", "value"]).size().rename("ours").reset_index()
+        counted["column"] = counted["value"].map("{:g}".format)
+        return counted[["row", "column", "ours"]]
+    groups = frame.groupby(["row", "column"], sort=False)["value"]
+    # How many are proven is a number, not a share (002, column Ex).
+    counted = frame.groupby(["row", "column"], sort=False)["wanted"].first() == "optimal"
+    ours = groups.agg(summary).where(~counted, groups.sum())
+    return ours.rename("ours").reset_index()
+
+
+def _pairs(frame: pd.DataFrame) -> pd.DataFrame:
+    medians = frame.groupby(["row", "options"], sort=False)["value"].median().reset_index()
+    least = medians.loc[medians.groupby("row", sort=False)["value"].idxmin()]
+    chosen = [
+        (row, json.loads(given)) for row, given in zip(least["row"], least["options"], strict=True)
+    ]
+    found = [(row, name, float(value)) for row, given in chosen for name, value in given.items()]
+    return pd.DataFrame(found, columns=["row", "column", "ours"])
+
+
+def _behaviour(frame: pd.DataFrame) -> pd.DataFrame:
+    """How values go over three columns, counted (000, figure 6.2)."""
+    wide = frame.pivot_table("value", ["row", "instance", "group"], "column").dropna()
+    low, middle, high = (wide[name] for name in sorted(wide.columns))
+    up, down = (low <= middle) & (middle <= high), (low >= middle) & (middle >= high)
+    best = (middle < low) & (middle < high)
+    kinds = {
+        "not better with more": up,
+        "not worse with more": down,
+        "best in the middle": best,
+        "other": ~(up | down | best),
+    }
+    found = [
+        (row, name, float(kind[wide.index.get_level_values("row") == row].sum()))
+        for row in dict.fromkeys(frame["row"])
+        for name, kind in kinds.items()
+    ]
+    return pd.DataFrame(found, columns=["row", "column", "ours"])
+
+
+def _spread(frame: pd.DataFrame, statistics: Mapping[str, str]) -> pd.DataFrame:
+    grouped = frame.groupby("row", sort=False)["value"].agg(list(statistics.values()))
+    grouped = grouped.rename(columns={old: new for new, old in statistics.items()})
+    return grouped.reset_index().melt("row", var_name="column", value_name="ours")
+
+
+def _ratios(frame: pd.DataFrame) -> pd.DataFrame:
+    wide = frame.groupby(["row", "column"], sort=False)["value"].mean().unstack("row")
+    names = [name for name in dict.fromkeys(frame["row"]) if name in wide]
+    rows = []
+    for i, source in enumerate(names):
+        for target in names[i:]:
+            both = wide[[source, target]].dropna() if source != target else wide[[source]].dropna()
+            share = both[target] / both[source].where(both[source] > 0)
+            rows.append((source, target, float(100 * share.mean())))
+    return pd.DataFrame(rows, columns=["row", "column", "ours"])
+
+
+def compared(
+    experiment: Experiment, records: Mapping[Task, Record], quick: bool = False
+) -> pd.DataFrame:
+    """Cells with ``published`` and ``ours`` side by side, in the order of the table.
+
+    The quick form has other instances than the paper: no published value stands beside it.
+    """
+    entries = experiment.entries(quick)
+    found = cells(values(entries, records), experiment.summary)
+    if quick or experiment.published is None:
+        theirs = pd.DataFrame(columns=["row", "column", "published"])
+    else:
+        theirs = experiment.published()
+    table = theirs.merge(found, on=["row", "column"], how="outer")
+    order = {
+        name: i for i, name in enumerate(dict.fromkeys((*theirs["row"], *(e.row for e in entries))))
+    }
+    columns = dict.fromkeys((*theirs["column"], *(e.column for e in entries), *found["column"]))
+    across = {name: i for i, name in enumerate(columns)}
+    table = table.assign(
+        _row=table["row"].map(order).fillna(len(order)), _column=table["column"].map(across)
+    )
+    table = table.sort_values(["_row", "_column"], kind="stable")
+    table = table.astype({"published": float, "ours": float})
+    return table[["row", "column", "published", "ours"]].reset_index(drop=True)
+
+
+def side_by_side(table: pd.DataFrame) -> pd.DataFrame:
+    """The cells as text, published → ours, rows and columns as in the table."""
+    text = [
+        shown(theirs, ours) for theirs, ours in zip(table["published"], table["ours"], strict=True)
+    ]
+    rows, columns = list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
+    wide = table.assign(text=text).pivot_table("text", "row", "column", aggfunc="first")
+    return wide.reindex(index=rows, columns=columns).fillna("")
+
+
+def shown(published: float, ours: float) -> str:
+    """A cell.
+
+    >>> shown(5.69, 5.6922), shown(5.69, float("nan")), shown(float("nan"), 5.6922)
+    ('5.69 → 5.692', '5.69 → –', '5.692')
+    """
+    here = "–" if np.isnan(ours) else f"{ours:.4g}"
+    return here if np.isnan(published) else f"{published:g} → {here}"
