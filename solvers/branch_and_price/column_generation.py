@@ -180,6 +180,8 @@ class ColumnGeneration:
                 if self.closed is not None:  # a dive proves nothing: truncated pricing will do
                     if added > 0.002 * np.count_nonzero(~self.closed):
                         continue
+                    if added == 0 and self._raise_artificials(relaxation):
+                        continue
                     return Generated(relaxation, best, False, rounds)
                 if added > few and rounds % EARLY_BOUND:
                     continue

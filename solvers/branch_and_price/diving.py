@@ -3,7 +3,8 @@
 First every column at 0.98 or more is fixed, and only if there is none, some of the largest
 fractional ones, within a share of the rows left. The last rows are left to a MIP over the columns
 at hand. Fixed columns are lower bounds in the live master; types they use up get a dual that no
-cluster can afford, so pricing speaks of the remaining rows alone. Nothing is proven here.
+cluster can afford, and the pricer is told how many rows of the others are left, so it speaks of the
+remaining rows alone. Nothing is proven here.
 """
 
 from __future__ import annotations
@@ -24,15 +25,17 @@ IN_TIME = 0.8
 """A dive is late when less than this share of its time is left in proportion to its rows left.
 It then fixes more at a time, and prices and cuts less."""
 
-LAST_ROWS = 900
-"""This many rows over k² are left to a MIP; larger clusters make it harder."""
+LAST_ROWS, LAST_MERGED = 900, 2500
+"""This many rows over k² are left to a MIP, the second where rows are merged to types; larger
+clusters make it harder. Rows in clusters of one type only do not count."""
 
 DIVE_CUTS = 50
 """Cuts added at each step of a dive."""
 
 LAST_COLUMNS = 300
+LAST_PER_TYPE = 5
 LAST_NODES = 1
-"""Clusters listed for that MIP, and its nodes."""
+"""Clusters listed for that MIP, the same per type where rows are merged, and its nodes."""
 
 
 def dive(
@@ -48,6 +51,8 @@ def dive(
     fixed = np.zeros(len(master))
     limits = restrictions or Restrictions()
     rows = int(master.multiplicities.sum())
+    choices = rows  # rows in clusters still to choose
+    last: float = LAST_ROWS if master.multiplicities.max() == 1 else LAST_MERGED
     counted, cuts = master.counted, len(master.cuts)
     seconds = clock.remaining()
     try:
@@ -58,10 +63,11 @@ def dive(
             if left.sum() < 2 * master.k:
                 return _completed(master.clusters, fixed, left, master.k)
             generation.closed = left == 0
+            generation.pricer.multiplicities = np.maximum(left, 1)
             if fixed.any():  # what no longer fits may not be used in part either
                 fits = _fits(master.clusters, left)
                 master.bound_columns(fixed, np.where(fits, np.maximum(before, fixed), fixed))
-            late = clock.remaining() < IN_TIME * seconds * left.sum() / rows
+            late = clock.remaining() < IN_TIME * seconds * choices / rows
             generated = generation.run(clock, limits, most_rounds=3 if late else 40)
             fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
             before = np.append(before, np.full(len(master) - len(before), np.inf))
@@ -72,19 +78,22 @@ def dive(
                 relaxation = _cut(generation, relaxation, limits, clock)
             fixed = np.append(fixed, np.zeros(len(master) - len(fixed)))
             before = np.append(before, np.full(len(master) - len(before), np.inf))
-            if left.sum() * master.k**2 <= LAST_ROWS:
+            x = -fixed  # columns priced last have no value yet
+            x[: len(relaxation.x)] += relaxation.x
+            choices = int(left.sum() - x @ _pure_sizes(master.clusters))
+            if choices * master.k**2 <= last:
+                last = 0.5 * choices * master.k**2  # the next try is worth its time only then
                 finished = _finish(generation, relaxation, fixed, left, before, limits, clock)
                 if finished is not None:
                     return finished
-            x = np.zeros(len(master))  # columns priced last have no value yet
-            x[: len(relaxation.x)] = relaxation.x
-            more = _choose_columns(master.clusters, x - fixed, left, master.k, share, rng, late)
+            more = _choose_columns(master.clusters, x, left, master.k, share, rng, late)
             if not more.any():
                 return _completed(master.clusters, fixed, left, master.k)
             fixed = fixed + more
         return None
     finally:
         generation.closed = None
+        generation.pricer.multiplicities = master.multiplicities
         upper = np.append(before, np.full(len(master) - len(before), np.inf))
         master.bound_columns(np.zeros(len(master)), upper)
         master.bound_count(*counted)
@@ -133,6 +142,12 @@ def _fits(clusters: NDArray[np.int32], left: NDArray[np.int64]) -> NDArray[np.bo
     return np.asarray(too_many.sum(axis=1) == 0, dtype=bool)
 
 
+def _pure_sizes(clusters: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Sizes of the clusters of one type only, 0 for others."""
+    pure = ((clusters == clusters[:, :1]) | (clusters < 0)).all(axis=1)
+    return np.where(pure, (clusters >= 0).sum(axis=1), 0)
+
+
 def _choose_columns(
     clusters: NDArray[np.int32],
     x: NDArray[np.float64],
@@ -142,11 +157,18 @@ def _choose_columns(
     rng: np.random.Generator,
     late: bool,
 ) -> NDArray[np.float64]:
-    """How often to fix each column now; never leaving 1 … k−1 rows."""
+    """How often to fix each column now; never leaving 1 … k−1 rows.
+
+    Clusters of one type only come last. They cost nothing, and fixed early they would take the
+    rows that other types could still borrow.
+    """
     more = np.zeros(len(x))
     left = left.copy()
     rows_left = int(left.sum())
-    allowance = share * rows_left
+    pure = _pure_sizes(clusters)
+    if (x[pure == 0] > 1e-6).any():
+        x = np.where(pure > 0, 0.0, x)
+    allowance = share * (x @ (clusters >= 0).sum(axis=1))
     noisy = np.where(x < SURE, x + 0.05 * rng.random(len(x)), x + 1.0)  # sure ones come first
     sure_only = bool((x >= SURE).any()) and not late
     likely = 0.5 * LIKELY if late else LIKELY
@@ -180,8 +202,10 @@ def _finish(
     master = generation.master
     duals = generation.open_duals(relaxation)
     nearly = Bound(0.0, duals, master.cuts)
-    gap = 2.0 * master.k * master.unit
-    listed = list_clusters(generation.pricer, nearly, gap, clock, LAST_COLUMNS, limits)
+    positive = duals.types[duals.types > 0]
+    gap = 2.0 * master.k * max(master.unit, float(positive.mean()) if len(positive) else 0.0)
+    most_columns = LAST_COLUMNS if master.multiplicities.max() == 1 else LAST_PER_TYPE * len(left)
+    listed = list_clusters(generation.pricer, nearly, gap, clock, most_columns, limits)
     fitting = np.flatnonzero(_fits(master.clusters, left) & (upper > 0))
     clusters, costs = master.clusters[fitting], master.costs[fitting]
     if listed is not None:

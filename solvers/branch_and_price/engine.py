@@ -37,6 +37,7 @@ from kanopy.solvers.branch_and_price.start import (
     link_types,
     marginal_costs,
     padded,
+    pure_clusters,
     told_apart,
     unmerged,
     with_start,
@@ -227,6 +228,8 @@ class Engine:
         quick = replace(self.quick, deadline=self.clock.deadline)
         seeds = first_columns(self.pricer, marginal, quick, self.links)
         self.master.add(seeds.clusters, seeds.costs)
+        alone = pure_clusters(self.copies, k, self.largest)
+        self.master.add(alone, np.zeros(len(alone)))
         if self.master.large and not self.links.together and not self.links.apart:
             self.add_met()
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)

@@ -102,6 +102,7 @@ class HammingPricer:
         self.k = k
         self.largest = largest or 2 * k - 1
         self.multiplicities: Ints = data.counts
+        self._copies = self.multiplicities  # what bounds go by while a dive counts fewer
         self.stopping: Stopping | None = None
         self._codes = np.ascontiguousarray(data.codes[data.first_rows])
         self._weights = np.ascontiguousarray(data.nominal_weights)
@@ -145,7 +146,7 @@ class HammingPricer:
             else:
                 single = np.arange(len(self._words) + 1, dtype=np.int64)
                 metric = _make_metric(self._words, self._tables, single)
-                self._near[smallest] = _nearest_sums(metric, self.multiplicities, smallest)
+                self._near[smallest] = _nearest_sums(metric, self._copies, smallest)
         return self._near[smallest]
 
 

@@ -106,6 +106,21 @@ def first_columns(
     return pricer.price(Duals(marginal), Cuts(), links, quick)
 
 
+def pure_clusters(multiplicities: NDArray[np.int64], k: int, largest: int) -> NDArray[np.int32]:
+    """Clusters of one type only, of every size that its rows can fill; they cost nothing.
+
+    >>> pure_clusters(np.array([1, 3]), 2, 3).tolist()
+    [[1, 1, -1], [1, 1, 1]]
+    """
+    parts = [np.empty((0, largest), dtype=np.int32)]
+    for size in range(k, largest + 1):
+        rich = np.flatnonzero(multiplicities >= size).astype(np.int32)
+        part = np.full((len(rich), largest), -1, dtype=np.int32)
+        part[:, :size] = rich[:, None]
+        parts.append(part)
+    return np.concatenate(parts)
+
+
 def link_types(links: Links, types: NDArray[np.int64]) -> Restrictions:
     """Pairs of rows as pairs of their types, which must be single."""
     return Restrictions(

@@ -1,0 +1,35 @@
+"""The benchmark of branch-and-price: lines by name, a file to go on from."""
+
+import csv
+
+import pytest
+
+from kanopy.experiments import bench_branch_and_price as bench
+from kanopy.instances.errors import KanopyError
+
+
+def test_names_choose_lines():
+    names = [case.name for case in bench.cases()]
+    assert len(set(names)) == len(names) > 700
+    assert [case.name for case in bench.choose(["eia k=3"], False)] == ["eia k=3"]
+    assert len(bench.choose(["200m5_100percent"], False)) == 10
+    # a whole name is that line alone, though others contain it
+    assert len(bench.choose(["200m5_2percent #1"], False)) == 1
+    assert 0 < len(bench.choose([], False)) < 60 < len(bench.choose([], True))
+    with pytest.raises(KanopyError, match="eia k=6"):
+        bench.choose(["eia k=6"], False)
+
+
+def test_lines_in_the_file_are_not_measured_again(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(bench, "compile_kernels", lambda: None)
+    out = tmp_path / "lines.csv"
+    assert bench.main(["fars 20 rows", "--out", str(out)]) in (0, 1)  # a slow machine may miss it
+    with out.open(newline="", encoding="utf-8") as file:
+        heading, line = csv.reader(file)
+    assert tuple(heading) == bench.HEADINGS
+    assert line[1] == "4.81653226"
+    line[1], line[-1] = "kept", "no"
+    out.write_text(",".join(heading) + "\n" + ",".join(line) + "\n", encoding="utf-8")
+    monkeypatch.setattr(bench, "measure", lambda case: pytest.fail("measured again"))
+    assert bench.main(["fars 20 rows", "--out", str(out)]) == 1
+    assert "kept" in capsys.readouterr().out
