@@ -74,7 +74,7 @@ def k_member(data, k, rng):
 
 
 def mondrian(data, k, rows=None, cut="allowed"):
-    """LeFevre et al. 2006, with every allowed cut of an attribute in view, or the median's alone."""
+    """LeFevre et al. 2006: every allowed cut of an attribute in view, or the median's alone."""
     rows = list(range(data.n)) if rows is None else rows
     attributes = []
     for j, weight in enumerate(data.numeric_weights):
