@@ -61,26 +61,42 @@ def coverage_problems(
     data: Microdata, release: pd.DataFrame, matches: NDArray[np.int64]
 ) -> Iterable[str]:
     """Which columns of a release do not cover the originals that its rows are matched with."""
-    for name in data.numeric:
-        cells = [parse_range(text) for text in release[name].astype(str)]
-        ends = np.array([cell or (np.inf, -np.inf) for cell in cells])
-        covered = data.frame[name].to_numpy(dtype=float)[matches]
-        outside = int(((covered < ends[:, [0]]) | (covered > ends[:, [1]])).any(axis=1).sum())
+    for name in data.quasi_identifiers:
+        cell, texts = pd.factorize(release[name].astype(str))
+        covers = _covers_number if name in data.numeric else _covers_value
+        covered = covers(data, name, texts.tolist(), cell[:, None], matches)
+        outside = int((~covered).any(axis=1).sum())
         if outside:
             yield f"release: {outside} rows do not cover their originals in column {name!r}"
-    for name in data.nominal:
-        values = data.frame[name].astype(object)
-        texts = [
-            "" if gone else str(value) for gone, value in zip(values.isna(), values, strict=True)
-        ]
-        tree = data.hierarchies.get(name)
-        above = {
-            text: {str(node) for node in tree.ancestors(value)} if tree else set()
-            for text, value in dict(zip(texts, values, strict=True)).items()
-        }
-        outside = 0
-        for cell, row in zip(release[name].astype(str), matches.tolist(), strict=True):
-            held = {cell} if tree else set(parse_set(cell))
-            outside += any(texts[i] not in held and not held & above[texts[i]] for i in row)
-        if outside:
-            yield f"release: {outside} rows do not cover their originals in column {name!r}"
+
+
+def _covers_number(
+    data: Microdata,
+    name: str,
+    texts: list[str],
+    cell: NDArray[np.integer],
+    matches: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    ends = np.array([parse_range(text) or (np.inf, -np.inf) for text in texts])
+    values = data.frame[name].to_numpy(dtype=float)[matches]
+    return np.asarray((ends[cell, 0] <= values) & (values <= ends[cell, 1]))
+
+
+def _covers_value(
+    data: Microdata,
+    name: str,
+    texts: list[str],
+    cell: NDArray[np.integer],
+    matches: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """By a table of different cells and different values."""
+    tree = data.hierarchies.get(name)
+    code, values = pd.factorize(data.frame[name].astype(object), use_na_sentinel=False)
+    spelt = []
+    for value in values:
+        known = None if pd.isna(value) else value
+        above = tree.ancestors(known) if tree else (known,)
+        spelt.append({"" if node is None else str(node) for node in above})
+    held = [{text} if tree else set(parse_set(text)) for text in texts]
+    table = np.array([[bool(words & names) for words in spelt] for names in held])
+    return np.asarray(table[cell, code[matches]])

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 
 from kanopy.instances.columns import spellings
 from kanopy.instances.errors import KanopyError, unknown
+from kanopy.instances.merge import merge_rows
 from kanopy.instances.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -138,12 +140,22 @@ def _ranges(
     for j, name in enumerate(data.nominal):
         tree = data.hierarchies.get(name)
         categories = data.categories[j]
-        pairs = pd.DataFrame({"label": box, "code": data.codes[member, j]}).drop_duplicates()
-        sets = pairs.sort_values(["label", "code"]).groupby("label")["code"].agg(list)
-        texts = [
-            spellings(tree.closest_common_ancestor(chosen))[0] if tree else format_set(chosen)
-            for chosen in (categories[codes] for codes in sets)
-        ]
+        code = data.codes[member, j]
+        first = merge_rows([box, code])[0]  # lexicographic: one run of distinct values a box
+        ends = [0, *np.flatnonzero(np.diff(box[first])) + 1, len(first)]
+        codes = code[first].tolist()
+        known: dict[tuple[int, ...], str] = {}
+        texts = []
+        for start, end in pairwise(ends):
+            held = tuple(codes[start:end])
+            if held not in known:
+                chosen = categories[list(held)]
+                known[held] = (
+                    spellings(tree.closest_common_ancestor(chosen))[0]
+                    if tree
+                    else format_set(chosen)
+                )
+            texts.append(known[held])
         released[name] = pd.Series(np.array(texts, dtype=object)[labels], index=released.index)
     return released
 

@@ -73,8 +73,8 @@ def k_member(data, k, rng):
     return {frozenset(cluster) for cluster in clusters}
 
 
-def mondrian(data, k, rows=None):
-    """LeFevre et al. 2006, figure 5, with every allowed cut of an attribute in view."""
+def mondrian(data, k, rows=None, cut="allowed"):
+    """LeFevre et al. 2006: every allowed cut of an attribute in view, or the median's alone."""
     rows = list(range(data.n)) if rows is None else rows
     attributes = []
     for j, weight in enumerate(data.numeric_weights):
@@ -90,12 +90,14 @@ def mondrian(data, k, rows=None):
             left = [i for i in rows if values[i] <= value]
             if k <= len(left) <= len(rows) - k:
                 allowed[value] = left
+        median = sorted(values[i] for i in rows)[(len(rows) - 1) // 2]
+        if cut == "median":
+            allowed = {v: left for v, left in allowed.items() if v == median}
         if not allowed or widths[j] == 0:
             continue
-        median = sorted(values[i] for i in rows)[(len(rows) - 1) // 2]
         value = median if median in allowed else max(v for v in allowed if v < median)
         right = [i for i in rows if i not in allowed[value]]
-        return mondrian(data, k, allowed[value]) | mondrian(data, k, right)
+        return mondrian(data, k, allowed[value], cut) | mondrian(data, k, right, cut)
     return {frozenset(rows)}
 
 

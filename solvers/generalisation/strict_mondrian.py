@@ -8,9 +8,16 @@ final if none does. The loss of the final classes is that of their tightest boun
 
 Readings: categories are cut in their sorted order, as if numbered by it (003, section 2.5). Widths
 count with the attribute's weight, which is 1 in the original; ties of width go to the first
-attribute, numeric ones first. Where "up to the median" leaves fewer than k on the right because of
-ties, the median's own rows go right: there is an allowed cut on an attribute exactly if it is one
-of these two.
+attribute, numeric ones first.
+
+Which cuts are tried matters more than anything else where values are tied. A class is final only if
+no cut is allowed, so with ``cut="allowed"``, the default, the median's own rows go right where "up
+to the median" leaves fewer than k there: an attribute has an allowed cut exactly if it is one of
+these two. ``cut="median"`` tries "up to the median" alone, the letter of the split. On 5,000 rows
+of Census-Income with 4 attributes and k = 4, the first loses 1.2 times what ``k-member`` does and
+the second 29 times; on 1,000 rows with 8 attributes it is 1.6 and 1.9. 003 finds Mondrian far worse
+than all others, with a program of others whose cuts it does not describe, so its figures say
+nothing about the reading, and a comparison with Mondrian should name the one it uses.
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ from kanopy.solvers.kernels.chunks import Stopping, never
 
 
 def strict_mondrian_labels(
-    data: Microdata, k: int, stopping: Stopping = never
+    data: Microdata, k: int, stopping: Stopping = never, cut: str = "allowed"
 ) -> NDArray[np.int64]:
     """Class of each row; classes that a stop leaves whole are just larger.
 
@@ -43,9 +50,9 @@ def strict_mondrian_labels(
     while len(rows) and not stopping():
         keep = sizes >= 2 * k
         rows, sizes = rows[np.repeat(keep, sizes)], sizes[keep]
-        rows, left = _cut(values, rows, sizes, k)
-        cut = left > 0
-        rows, left, sizes = rows[np.repeat(cut, sizes)], left[cut], sizes[cut]
+        rows, left = _cut(values, rows, sizes, k, cut)
+        done = left > 0
+        rows, left, sizes = rows[np.repeat(done, sizes)], left[done], sizes[done]
         sizes = np.column_stack([left, sizes - left]).ravel()
         right = np.tile([False, True], len(left))
         numbers = np.where(right, classes + np.arange(len(sizes)) // 2, 0)
@@ -65,7 +72,11 @@ def _numbered(data: Microdata) -> NDArray[np.float64]:
 
 
 def _cut(
-    values: NDArray[np.float64], rows: NDArray[np.int64], sizes: NDArray[np.int64], k: int
+    values: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    k: int,
+    cut: str,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rows, sorted within each class, and how many of them go left; 0 for an uncut class."""
     left = np.zeros(len(sizes), dtype=np.int64)
@@ -89,5 +100,6 @@ def _cut(
         median = keys[first + (some - 1) // 2][part]
         up_to = np.add.reduceat((keys <= median).astype(np.int64), first)
         below = np.add.reduceat((keys < median).astype(np.int64), first)
-        left[usable] = np.where(up_to <= some - k, up_to, np.where(below >= k, below, 0))
+        otherwise = np.where(below >= k, below, 0) if cut == "allowed" else 0
+        left[usable] = np.where(up_to <= some - k, up_to, otherwise)
     return rows, left

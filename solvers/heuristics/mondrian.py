@@ -29,10 +29,12 @@ Readings, where the text is ambiguous or does not give the printed tables:
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.instances.errors import KanopyError, unknown
 from kanopy.solvers.generalisation.strict_mondrian import strict_mondrian_labels
 from kanopy.solvers.kernels.quick import halve, quick_exit, quick_partition
 from kanopy.solvers.problem import Outcome, Problem
@@ -75,18 +77,32 @@ def mondrian_partition(
     return labels
 
 
+@dataclass(frozen=True)
+class MondrianOptions:
+    """``cut``, for the cost ``range`` alone: ``"allowed"``, or ``"median"`` to the letter."""
+
+    cut: str = "allowed"
+
+    def __post_init__(self) -> None:
+        if self.cut not in ("allowed", "median"):
+            raise unknown("cut", self.cut, ("allowed", "median"))
+
+
 @register(
     "mondrian",
     costs=("sse", "range"),
     kinds=("numeric", "nominal", "mixed"),
     paper="001, Alg. 18; LeFevre et al. 2006",
     summary="halve at the median of the widest column; near linear time",
-    options=NoOptions,
+    options=MondrianOptions,
 )
-def mondrian(problem: Problem, run: Run, options: NoOptions) -> Outcome:
+def mondrian(problem: Problem, run: Run, options: MondrianOptions) -> Outcome:
     """MONDRIAN: split along the column of widest range."""
     if problem.cost == "range":
-        return Outcome(labels=strict_mondrian_labels(problem.data, problem.k, run.stopping))
+        labels = strict_mondrian_labels(problem.data, problem.k, run.stopping, options.cut)
+        return Outcome(labels=labels)
+    if options != MondrianOptions():
+        raise KanopyError("option 'cut' of 'mondrian' is for cost 'range'; leave it out")
     return _solve(problem, run, "range")
 
 

@@ -44,8 +44,9 @@ def test_k_member_starts_from_a_random_record():
 def test_mondrian_for_generalisation_is_lefevres():
     rng = np.random.default_rng(3)
     for data, k in instances(rng, 100):
-        s = kn.solve(data, k, "mondrian", cost="range")
-        assert classes(s.labels) == mondrian(data, k)
+        for cut in ("allowed", "median"):
+            s = kn.solve(data, k, "mondrian", cost="range", options={"cut": cut})
+            assert classes(s.labels) == mondrian(data, k, cut=cut)
 
 
 def test_mondrian_on_ties():
@@ -54,8 +55,19 @@ def test_mondrian_on_ties():
     data = kn.Microdata.from_frame(frame)
     assert kn.solve(data, 3, "mondrian", cost="range").sizes.tolist() == [3, 5]
     assert kn.solve(data, 4, "mondrian", cost="range").sizes.tolist() == [8]
+    to_the_letter = {"cut": "median"}  # the median is 1, and no row is above it
+    s = kn.solve(data, 3, "mondrian", cost="range", options=to_the_letter)
+    assert s.sizes.tolist() == [8]
     # Thaeter's variant for squared errors halves by rank instead.
     assert kn.solve(data, 3, "mondrian", cost="sse").sizes.tolist() == [4, 4]
+
+
+def test_the_cut_of_mondrian_is_checked():
+    data = exact_instance(np.random.default_rng(16), 20, ("a", "b"))
+    with pytest.raises(kn.KanopyError, match="allowed, median"):
+        kn.solve(data, 3, "mondrian", cost="range", options={"cut": "middle"})
+    with pytest.raises(kn.KanopyError, match="is for cost 'range'"):
+        kn.solve(data, 3, "mondrian", cost="sse", options={"cut": "median"})
 
 
 def test_mondrian_serves_every_kind_by_default():
@@ -185,3 +197,33 @@ def test_the_list_of_methods_says_freeform():
     assert table.loc[FREEFORM, "shape"].tolist() == ["freeform"] * 3
     assert table.loc[FREEFORM, "summary"].str.contains("not k-anonymous").all()
     assert "range" in all_methods()["mondrian"].costs
+
+
+class _Interrupt(kn.MaxRuntime):
+    """Ctrl-C at the first look at the clock."""
+
+    def __call__(self, progress):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("method", ["k-member", *FREEFORM])
+def test_an_interrupt_leaves_a_solution(method):
+    data = random_instance(np.random.default_rng(15), "range", 200)
+    s = kn.solve(data, 3, method, cost="range", stop=_Interrupt(60))
+    assert s.status == "interrupted"
+    kn.verify(data, s)
+
+
+@pytest.mark.real_data
+def test_the_order_of_the_methods_on_census_income():
+    """Figures 3 and 5 of 003: Hungarian loses least, and Mondrian more than k-member.
+
+    By how much depends on how Mondrian cuts ties, which 003 does not say.
+    """
+    data = kn.load("census-income", rows=1000, columns=4, seed=1)
+    methods = ("doka-hungarian", "doka-sort-greedy", "doka-greedy", "k-member", "mondrian")
+    found = {method: kn.solve(data, 4, method, cost="range").objective for method in methods}
+    assert found["doka-hungarian"] < found["doka-sort-greedy"] < found["doka-greedy"]
+    assert found["doka-hungarian"] < found["k-member"] < found["mondrian"]
+    letter = kn.solve(data, 4, "mondrian", cost="range", options={"cut": "median"}).objective
+    assert letter > found["mondrian"]
