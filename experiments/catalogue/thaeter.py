@@ -73,7 +73,8 @@ def chosen(tables: Sequence[str], data: str = "", methods: Sequence[str] = ()) -
 def instances(name: str, quick: bool) -> list[str]:
     """The data set, or its draws."""
     if name in ("simu", "simc"):
-        return [f"{name} n=200 seed=0"] if quick else [f"{name} seed={i}" for i in range(DRAWS)]
+        small = {"simu": "simu n=200 seed=0", "simc": "simc clusters=5 seed=0"}
+        return [small[name]] if quick else [f"{name} seed={i}" for i in range(DRAWS)]
     return [QUICK.get(name, name) if quick else name]
 
 
