@@ -179,7 +179,7 @@ def _spread(frame: pd.DataFrame, statistics: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _ratios(frame: pd.DataFrame) -> pd.DataFrame:
-    wide = frame.groupby(["row", "column"], sort=False)["value"].mean().unstack("row")
+    wide = frame.pivot_table("value", "column", "row")
     names = [name for name in dict.fromkeys(frame["row"]) if name in wide]
     rows = []
     for i, source in enumerate(names):
