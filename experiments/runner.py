@@ -248,10 +248,12 @@ def _solve(task: Task, data: Microdata) -> tuple[Solution, float]:
 @cache
 def _warm(method: str, cost: str, kind: str, options: str) -> None:
     """Compile or load what the method needs on a small table, so that no run's time has it."""
-    small = {
-        "numeric": lambda: example("testdata"),
-        "nominal": lambda: generate("synthetic", n=30, p=0.5, k=3, seed=0),
-    }.get(kind, lambda: make_instance("census-income rows=30"))()
+    if kind == "numeric":
+        small = example("testdata")
+    elif kind == "nominal":
+        small = generate("synthetic", n=30, p=0.5, k=3, seed=0)
+    else:
+        small = make_instance("census-income rows=30")
     try:
         labels = solve(small, 3, "random", seed=0).labels
         chosen = all_methods()[method]

@@ -137,9 +137,13 @@ def cells(frame: pd.DataFrame, summary: str) -> pd.DataFrame:
         return counted[["row", "column", "ours"]]
     groups = frame.groupby(["row", "column"], sort=False)["value"]
     # How many are proven is a number, not a share (002, column Ex).
-    counted = frame.groupby(["row", "column"], sort=False)["wanted"].first() == "optimal"
-    ours = groups.agg(summary).where(~counted, groups.sum())
-    return ours.rename("ours").reset_index()
+    kept = frame.assign(
+        _counted=frame["wanted"] == "optimal",
+        _sum=groups.transform("sum"),
+        _ours=groups.transform(summary),
+    ).drop_duplicates(["row", "column"])
+    kept = kept.assign(ours=kept["_ours"].where(~kept["_counted"], kept["_sum"]))
+    return kept[["row", "column", "ours"]].reset_index(drop=True)
 
 
 def _pairs(frame: pd.DataFrame) -> pd.DataFrame:
