@@ -135,7 +135,7 @@ def cells(frame: pd.DataFrame, summary: str) -> pd.DataFrame:
         counted = frame.groupby(["row", "value"]).size().rename("ours").reset_index()
         counted["column"] = counted["value"].map("{:g}".format)
         return counted[["row", "column", "ours"]]
-    groups = frame.groupby(["row", "column"], sort=False)["value"]
+    groups: Any = frame.groupby(["row", "column"], sort=False)["value"]
     # How many are proven is a number, not a share (002, column Ex).
     kept = frame.assign(
         _counted=frame["wanted"] == "optimal",
