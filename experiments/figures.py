@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -19,7 +20,7 @@ from kanopy.experiments.tables import cells
 from kanopy.plot import BOUND, GAP, OBJECTIVE
 
 COLOURS = ("#1b6e53", "#b3541e", "#3b5b92", "#8a6d1f", "#7a3b69", "#4f7f83", "#999999", "#c08a5a")
-_STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+_STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 _STYLE |= {"svg.fonttype": "none", "axes.grid": True, "grid.color": "#eeeeee"}
 _STYLE |= {"axes.axisbelow": True}
 

@@ -73,7 +73,8 @@ def phases(data: Microdata, solution: Solution, control: int) -> Found:
     """
     own = importlib.import_module("kanopy.solvers.nominal.own")
     chosen = find_method(solution.method).parse(solution.options)
-    fractional, integer, _ = solution.method.removeprefix("own-")
+    letters = solution.method.removeprefix("own-")
+    fractional, integer = letters[0], letters[1]
     rows = own.unmerged(data) if data.n <= chosen.rows_apart else data
     run = Run(solution.problem)
     began = time.perf_counter()

@@ -172,7 +172,8 @@ def _summary(sections: Sequence[Section], quick: bool) -> str:
         said.append("Quick form: tiny instances, so no published value stands beside them.")
     elif len(beside):
         said.append(
-            f"{len(beside)} cells have a published value and ours: published → ours, green within {NEAR:g} %, brown from {FAR:g} % on."
+            f"{len(beside)} cells have a published value and ours: published → ours, green "
+            f"within {NEAR:g} %, brown from {FAR:g} % on."
         )
     return html.escape(" ".join(said))
 
@@ -182,7 +183,8 @@ def _contents(sections: Sequence[Section]) -> str:
         f'<li><a href="#{s.experiment.name}">{s.experiment.name}</a> ({s.done}/{len(s.tasks)})</li>'
         for s in sections
     ]
-    return f"<nav><details><summary>Contents: {len(items)} tables and figures, runs done</summary><ul>{''.join(items)}</ul></details></nav>"
+    summary = f"<summary>Contents: {len(items)} tables and figures, runs done</summary>"
+    return f"<nav><details>{summary}<ul>{''.join(items)}</ul></details></nav>"
 
 
 def _html(section: Section, quick: bool) -> str:
@@ -195,7 +197,8 @@ def _html(section: Section, quick: bool) -> str:
     if failed:
         notes.append(f"{len(failed)} failed, e.g. {failed[0]}")
     parts = [
-        f'<section id="{experiment.name}"><h3>{experiment.name}: {html.escape(experiment.title)}</h3>',
+        f'<section id="{experiment.name}">',
+        f"<h3>{experiment.name}: {html.escape(experiment.title)}</h3>",
         f'<p class="source">{html.escape(experiment.source)} · {html.escape("; ".join(notes))}</p>',
     ]
     if section.figure:

@@ -185,6 +185,8 @@ def unavailable(task: Task) -> str:
     for name in filter(None, (task.method, task.start)):
         if name != UNTRIED and name not in known:
             return f"method {name} not available"
+    if task.cost and task.method != UNTRIED and task.cost not in known[task.method].costs:
+        return f"method {task.method} not available for {task.cost}"
     for name in task.measures:
         if name not in QUANTITIES:
             return f"measure {name} not available"
@@ -194,18 +196,21 @@ def unavailable(task: Task) -> str:
 def execute(task: Task) -> Record:
     """Run one task; what goes wrong is recorded, not raised."""
     try:
+        data = make_instance(task.instance)
+        if task.method != UNTRIED:  # compiling must neither be timed nor given up halfway
+            _warm(task.method, task.cost, data.kind, task.options)
         with _patience(task):
-            data = make_instance(task.instance)
-            solution = None if task.method == UNTRIED else _solve(task, data)
-            used = None
-            if solution is not None:
-                solution, used = solution
-            found: dict[str, float] = {}
-            for name in task.measures:
-                found |= QUANTITIES[name](data, solution, task.control)
-                found[f"{name}:"] = 1.0
+            return _measured(task, data)
     except Exception as error:  # whatever it is, the other tasks go on
         return _record(task, error=f"{type(error).__name__}: {error}")
+
+
+def _measured(task: Task, data: Microdata) -> Record:
+    solution, used = (None, 0.0) if task.method == UNTRIED else _solve(task, data)
+    found: dict[str, float] = {}
+    for name in task.measures:
+        found |= QUANTITIES[name](data, solution, task.control)
+        found[f"{name}:"] = 1.0
     if solution is None:
         return _record(task, status="measured", measures=found)
     return _record(
@@ -222,8 +227,6 @@ def execute(task: Task) -> Record:
 
 
 def _solve(task: Task, data: Microdata) -> tuple[Solution, float]:
-    cost = task.cost or None
-    _warm(task.method, task.cost, data.kind, task.options)
     initial = None
     if task.start:
         initial = solve(data, task.k, task.start, seed=task.seed).labels
@@ -232,7 +235,7 @@ def _solve(task: Task, data: Microdata) -> tuple[Solution, float]:
         data,
         task.k,
         task.method,
-        cost=cost,
+        cost=task.cost or None,
         stop=MaxRuntime(task.seconds) if task.seconds else None,
         seed=task.seed,
         initial=initial,
@@ -245,10 +248,12 @@ def _solve(task: Task, data: Microdata) -> tuple[Solution, float]:
 @cache
 def _warm(method: str, cost: str, kind: str, options: str) -> None:
     """Compile or load what the method needs on a small table, so that no run's time has it."""
-    small = {
-        "numeric": lambda: example("testdata"),
-        "nominal": lambda: generate("synthetic", n=30, p=0.5, k=3, seed=0),
-    }.get(kind, lambda: make_instance("census-income rows=30"))()
+    if kind == "numeric":
+        small = example("testdata")
+    elif kind == "nominal":
+        small = generate("synthetic", n=30, p=0.5, k=3, seed=0)
+    else:
+        small = make_instance("census-income rows=30")
     try:
         labels = solve(small, 3, "random", seed=0).labels
         chosen = all_methods()[method]

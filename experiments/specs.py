@@ -1,8 +1,8 @@
 """What an experiment is: tasks, each with its place in a table, beside the published values.
 
-A *task* is one call of ``solve`` with the measures wanted of it; an *entry* puts a task's value into
-a cell, and several entries in one cell are summed up (a mean over ten instances, a box). So a table
-of any paper is a list of entries, and the runner, the store and the report know nothing of papers.
+A *task* is one call of ``solve`` with the measures wanted of it; an *entry* puts a task's value
+into a cell, and several entries in one cell are summed up (a mean over ten instances, a box). So a
+table of any paper is a list of entries, and runner, store and report know nothing of papers.
 
 An instance is named by a text, so that it is the same key on every machine:
 
@@ -227,7 +227,7 @@ def lacking(instance: str) -> str:
 
 
 def choose(experiments: Iterable[Experiment], names: Sequence[str]) -> list[Experiment]:
-    """Experiments by name; ``all``, a paper (``gentile``) or a beginning (``thaeter-A``) take several."""
+    """Experiments by name; ``all`` takes every one, a beginning (``thaeter-A``) several."""
     every = list(experiments)
     chosen: dict[str, Experiment] = {}
     for name in names:

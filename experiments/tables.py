@@ -135,11 +135,15 @@ def cells(frame: pd.DataFrame, summary: str) -> pd.DataFrame:
         counted = frame.groupby(["row", "value"]).size().rename("ours").reset_index()
         counted["column"] = counted["value"].map("{:g}".format)
         return counted[["row", "column", "ours"]]
-    groups = frame.groupby(["row", "column"], sort=False)["value"]
+    groups: Any = frame.groupby(["row", "column"], sort=False)["value"]
     # How many are proven is a number, not a share (002, column Ex).
-    counted = frame.groupby(["row", "column"], sort=False)["wanted"].first() == "optimal"
-    ours = groups.agg(summary).where(~counted, groups.sum())
-    return ours.rename("ours").reset_index()
+    kept = frame.assign(
+        _counted=frame["wanted"] == "optimal",
+        _sum=groups.transform("sum"),
+        _ours=groups.transform(summary),
+    ).drop_duplicates(["row", "column"])
+    kept = kept.assign(ours=kept["_ours"].where(~kept["_counted"], kept["_sum"]))
+    return kept[["row", "column", "ours"]].reset_index(drop=True)
 
 
 def _pairs(frame: pd.DataFrame) -> pd.DataFrame:
@@ -179,7 +183,7 @@ def _spread(frame: pd.DataFrame, statistics: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _ratios(frame: pd.DataFrame) -> pd.DataFrame:
-    wide = frame.groupby(["row", "column"], sort=False)["value"].mean().unstack("row")
+    wide = frame.pivot_table("value", "column", "row")
     names = [name for name in dict.fromkeys(frame["row"]) if name in wide]
     rows = []
     for i, source in enumerate(names):

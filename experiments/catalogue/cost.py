@@ -374,9 +374,11 @@ READ = {
     f"proves what the thesis leaves with a gap of 51 % on 100percent. {SYNTHETIC}",
     "max_abs": "The thesis finds SAFE best at low dimensions, since it aims at this error; the "
     f"pipelines gain with the dimension. {SYNTHETIC}",
-    "max_rel": "The thesis finds the methods alike, and the error lowest in one-dimensional tables. "
+    "max_rel": "The thesis finds the methods alike, and the error lowest in one-dimensional "
+    "tables. "
     f"{SYNTHETIC}",
-    "regression": "Distances of predicted probabilities of a multinomial logistic regression before "
+    "regression": "Distances of predicted probabilities of a multinomial logistic regression "
+    "before "
     "and after; the thesis finds SAFE, Own-hhe and Chi-ex alike. Attribute 5 has a pseudo-R² of "
     "0.03, too low to say anything.",
 }
@@ -423,7 +425,8 @@ def _regressions() -> Iterable[Experiment]:
 
 _BEHAVIOUR = (
     "How the weight goes over γ = 0.25, 0.5, 0.75 with everything else equal; the thesis counts 32 "
-    "instances where more γ never helps, 22 where it never hurts, 18 best in the middle and 20 others "
+    "instances where more γ never helps, 22 where it never hurts, 18 best in the middle and 20 "
+    "others "
     f"(an instance without change counts twice). {SYNTHETIC}"
 )
 
@@ -454,21 +457,24 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "6.3",
         "Share of confidentiality problems, Adult, k = 3",
         _problems,
-        "The whole set agrees to the printed digits: the same rows and attributes. Samples are ours "
+        "The whole set agrees to the printed digits: the same rows and attributes. Samples are "
+        "ours "
         "and agree within their spread.",
     ),
     _table(
         "6.5",
         "Best (γ, λ) by scenario",
         _best_pairs,
-        f"The pair of least median gap. Neighbouring pairs are nearly equal, so others may win. {SYNTHETIC}",
+        f"The pair of least median gap. Neighbouring pairs are nearly equal, so others may win. "
+        f"{SYNTHETIC}",
         "pairs",
     ),
     _table(
         "6.6",
         "Weights of fractional and integer clusterings",
         _objectives,
-        f"Exact integer steps beat greedy ones, and the fractional step matters little. {SYNTHETIC}",
+        f"Exact integer steps beat greedy ones, and the fractional step matters little. "
+        f"{SYNTHETIC}",
     ),
     _table("6.7", "Seconds of the partitioning step", _phases, CLOCK),
     _table(

@@ -137,7 +137,8 @@ def _bounds(quick: bool) -> list[Entry]:
 
 
 _READING = (
-    "Percent by which a solution may be above the optimum at most: (objective − bound) / objective, "
+    "Percent by which a solution may be above the optimum at most: (objective − bound) / "
+    "objective, "
     "with the best bound known. 0 is a proven optimum. "
 )
 

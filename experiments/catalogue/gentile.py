@@ -26,11 +26,14 @@ COLUMNS = (
 """Heading, method, options and value."""
 
 READING = (
-    "The subsets are ours, cut evenly from the whole set, since the paper does not say how its five "
+    "The subsets are ours, cut evenly from the whole set, since the paper does not say how its "
+    "five "
     "were: single rows differ, while the picture is the same: MDAV and V-MDAV are 10 to 40 % above "
     "the bound on Census and less on Tarragona, the two roundings a few percent, exact ends are "
-    "more frequent for k = 5 and small tables. Seconds are of another machine and solver; the largest "
-    "cases took the authors half an hour. V-MDAV takes the best of 21 gain factors. Where a run meets its "
+    "more frequent for k = 5 and small tables. Seconds are of another machine and solver; the "
+    "largest "
+    "cases took the authors half an hour. V-MDAV takes the best of 21 gain factors. Where a run "
+    "meets its "
     "limit there is no master value and so no gap."
 )
 

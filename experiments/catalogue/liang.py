@@ -26,7 +26,8 @@ INITIAL = {"initial solution": ("initial-sort", "{}")}
 Methods = dict[str, tuple[str, str]]
 
 STANDS_IN = (
-    "Census-Income stands in for the authors' extract of IPUMS, which is not public; the figure has "
+    "Census-Income stands in for the authors' extract of IPUMS, which is not public; the figure "
+    "has "
     "no printed numbers. "
 )
 
@@ -250,7 +251,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             [partial(_over_k, 1000, "gcp_share"), partial(_over_k, 2000, "gcp_share")],
             ["1000", "2000"],
         ),
-        "The Doka methods answer a weaker, freeform problem and may be lower; Mondrian is far above.",
+        "The Doka methods answer a weaker, freeform problem and may be lower; Mondrian is far "
+        "above.",
         "GCP",
     ),
     _curves(

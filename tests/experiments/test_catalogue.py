@@ -25,8 +25,11 @@ SAMPLE = (
 def test_every_table_and_figure_of_the_papers_is_there():
     wanted = {f"cost-6.{i}" for i in (2, 3, 5, 6, 7, 8, 9, 10)}
     wanted |= {f"cost-fig6.{i}" for i in range(1, 25)} | {f"cost-figB.{i}" for i in range(1, 12)}
-    wanted |= {f"thaeter-{t}" for t in "5.3 5.4 5.5 5.6 5.7 6.2 6.3 6.5 6.6 6.7 6.8".split()}
-    wanted |= {f"thaeter-{t}" for t in "7.3 7.4 7.5 7.6 8.1 8.4 fig6.4".split()}
+    wanted |= {
+        f"thaeter-{t}"
+        for t in ["5.3", "5.4", "5.5", "5.6", "5.7", "6.2", "6.3", "6.5", "6.6", "6.7", "6.8"]
+    }
+    wanted |= {f"thaeter-{t}" for t in ["7.3", "7.4", "7.5", "7.6", "8.1", "8.4", "fig6.4"]}
     wanted |= {
         f"thaeter-{a}.{i}" for a, n in (("A", 9), ("B", 8), ("C", 6)) for i in range(1, n + 1)
     }

@@ -69,9 +69,7 @@ def test_every_reference_inside_the_page_has_its_one_target(report):
     outline = Outline(report[1])
     assert len(set(outline.ids)) == len(outline.ids)
     assert {address[1:] for address in outline.addresses} <= set(outline.ids)
-    assert {reference for reference in re.findall(r"url\(#([^)]+)\)", report[1])} <= set(
-        outline.ids
-    )
+    assert set(re.findall(r"url\(#([^)]+)\)", report[1])) <= set(outline.ids)
 
 
 def test_published_and_ours_stand_side_by_side(report):

@@ -26,7 +26,7 @@ TASK = Task("example:testdata", "mdav", 3, "sse", measures=("loss",))
 def start(store, jobs=1):
     script = Path(campaigns.__file__)
     return subprocess.Popen(
-        [sys.executable, str(script), str(store), str(jobs)],
+        [sys.executable, "-P", str(script), str(store), str(jobs)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -61,7 +61,7 @@ def test_ratios_to_the_first_row():
 
 
 def test_failed_runs_leave_their_cell():
-    entries, kept = make([("a", "c", "i", 1.0, None, "objective")])
+    entries, _kept = make([("a", "c", "i", 1.0, None, "objective")])
     task = entries[0].task
     assert values(entries, {task: Record(task, "1", error="no")}).empty
     assert values(entries, {}).empty
