@@ -34,8 +34,9 @@ DIVE_CUTS = 50
 
 LAST_COLUMNS = 300
 LAST_PER_TYPE = 5
-LAST_NODES = 1
-"""Clusters listed for that MIP, the same per type where rows are merged, and its nodes."""
+LAST_NODES, MORE_NODES = 1, 50
+"""Clusters listed for that MIP, the same per type where rows are merged, and its nodes, in a quick
+dive and per unit of effort in others."""
 
 
 def dive(
@@ -44,15 +45,20 @@ def dive(
     rng: np.random.Generator,
     restrictions: Restrictions | None = None,
     share: float = 0.2,
+    effort: float = 1.0,
 ) -> NDArray[np.int32] | None:
-    """Clusters of a partition found by one dive, or None; the master is left as it was."""
+    """Clusters of a partition found by one dive, or None; the master is left as it was.
+
+    With more ``effort``, so many times as many rows are left to the MIP, and nodes to it.
+    """
     master = generation.master
     before = master.upper.copy()
     fixed = np.zeros(len(master))
     limits = restrictions or Restrictions()
     rows = int(master.multiplicities.sum())
     choices = rows  # rows in clusters still to choose
-    last: float = LAST_ROWS if master.multiplicities.max() == 1 else LAST_MERGED
+    last = effort * (LAST_ROWS if master.multiplicities.max() == 1 else LAST_MERGED)
+    nodes = LAST_NODES if effort <= 1 else int(effort * MORE_NODES)
     counted, cuts = master.counted, len(master.cuts)
     seconds = clock.remaining()
     try:
@@ -83,7 +89,9 @@ def dive(
             choices = int(left.sum() - x @ _pure_sizes(master.clusters))
             if choices * master.k**2 <= last:
                 last = 0.5 * choices * master.k**2  # the next try is worth its time only then
-                finished = _finish(generation, relaxation, fixed, left, before, limits, clock)
+                finished = _finish(
+                    generation, relaxation, fixed, left, before, limits, clock, nodes
+                )
                 if finished is not None:
                     return finished
             more = _choose_columns(master.clusters, x, left, master.k, share, rng, late)
@@ -197,6 +205,7 @@ def _finish(
     upper: NDArray[np.float64],
     limits: Restrictions,
     clock: Clock,
+    nodes: int,
 ) -> NDArray[np.int32] | None:
     """The rows left by a MIP over the columns that fit into them and others that nearly pay."""
     master = generation.master
@@ -228,7 +237,7 @@ def _finish(
         master.k,
         clock,
         number_of_clusters=(max(fewest - used, 0), min(most - used, int(left.sum()) // master.k)),
-        most_nodes=LAST_NODES,
+        most_nodes=nodes,
     )
     if chosen.clusters is None:
         return None

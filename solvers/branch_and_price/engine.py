@@ -201,11 +201,12 @@ class Engine:
         save_tree(self.options.tree, self.key, tree)
 
     def insist(self) -> None:
-        """Where branching is out of reach: dive and finish again while that improves something."""
-        nodes, failures = STEP_NODES, 0
+        """Where branching is out of reach: dive deeper and finish again while that helps."""
+        nodes, failures, effort = STEP_NODES, 0, 1.0
         while not self.done() and failures < 3:
             before = self.upper() - self.lower
-            self.dives(4)
+            effort *= 2
+            self.dives(2, effort=effort)
             nodes *= 4
             self.finish(self.options.most_columns, nodes)
             failures = failures + 1 if self.upper() - self.lower > 0.9 * before else 0
@@ -384,14 +385,16 @@ class Engine:
             self.found(chosen.clusters)
         return self.rounded(chosen.bound), chosen.optimal
 
-    def dives(self, number: int, restrictions: Restrictions | None = None) -> None:
+    def dives(
+        self, number: int, restrictions: Restrictions | None = None, effort: float = 1.0
+    ) -> None:
         """Dives from the current relaxation; of several, more as long as they find something."""
         left = number if self.options.dives else 0
         while left > 0 and not self.done():
             share = float(self.run.rng.uniform(0.1, 0.3))
             limit = self.clock.within(0.25 * self.clock.remaining())
             limits = restrictions or self.links
-            clusters = dive(self.generation, limit, self.run.rng, limits, share)
+            clusters = dive(self.generation, limit, self.run.rng, limits, share, effort)
             improved = clusters is not None and self.found(clusters)
             left = max(left - 1, 2 if improved and number > 1 else 0)
 

@@ -95,8 +95,8 @@ class Master:
 
     @property
     def large(self) -> bool:
-        """Whether many single rows make the simplex methods slow to take in many columns."""
-        return self.types > FEW_ROWS and bool(self.multiplicities.max() == 1)
+        """Whether many rows make the simplex methods slow to take in many columns."""
+        return self.types > FEW_ROWS
 
     def __len__(self) -> int:
         return len(self.costs)
@@ -129,7 +129,8 @@ class Master:
         self.costs = np.concatenate([self.costs, costs])
         self.lower = np.concatenate([self.lower, np.zeros(number)])
         self.upper = np.concatenate([self.upper, np.full(number, np.inf)])
-        self._method = DUAL if self.large else PRIMAL
+        many = self.large and self.multiplicities.max() == 1
+        self._method = DUAL if many else PRIMAL
         return number
 
     def add_cuts(self, cuts: Cuts) -> None:
