@@ -125,7 +125,7 @@ def profile(frame: pd.DataFrame) -> Figure:
     axis.set_xscale("log")
     axis.xaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
     axis.xaxis.set_minor_formatter(mpl.ticker.NullFormatter())
-    axis.legend(frameon=False, fontsize=7, ncols=2, loc="lower right")
+    axis.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
 

@@ -370,8 +370,8 @@ READ = {
     f"for no instance. {SYNTHETIC}",
     "chi2": GAPS
     + "The thesis finds Chi-ex best, mSAFE-ex before SAFE-ex, the pipelines with exact "
-    "aggregation before SAFE except on 2percent, where SAFE changes the number of rows. Our Chi-ex "
-    f"proves what the thesis leaves with a gap of 51 % on 100percent. {SYNTHETIC}",
+    "aggregation before SAFE except on 2percent, where SAFE changes the number of rows. On "
+    "100percent the thesis leaves Chi-ex with a gap of 51 %. {SYNTHETIC}",
     "max_abs": "The thesis finds SAFE best at low dimensions, since it aims at this error; the "
     f"pipelines gain with the dimension. {SYNTHETIC}",
     "max_rel": "The thesis finds the methods alike, and the error lowest in one-dimensional "
