@@ -66,6 +66,9 @@ INNER: dict[str, Any] = {
 }
 
 
+KERNEL: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+
+
 def inner(function: Callable[..., Any]) -> Any:
     """Compile a function for other compiled functions alone."""
     return njit(**INNER)(function)
@@ -74,4 +77,4 @@ def inner(function: Callable[..., Any]) -> Any:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function, or an inner one once more, for Python; other kernels do not call it."""
     plain = getattr(function, "py_func", function)
-    return njit(cache=True, nogil=True, no_cfunc_wrapper=True)(plain)
+    return njit(**KERNEL)(plain)
