@@ -6,6 +6,8 @@ function that Python calls is optimised once, with everything below it. That hal
 compile. Inner functions are not cached by themselves, they are part of what is.
 """
 
+# mypy: disable-error-code="no-untyped-call"
+
 from __future__ import annotations
 
 from collections.abc import Callable
