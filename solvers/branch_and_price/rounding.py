@@ -50,7 +50,7 @@ class Rounding:
         """SimpleRoundingHeuristic."""
         n = len(self.points)
         order = np.argsort(-x, kind="stable")
-        labels = _disjoint(clusters, order, n, self.k)
+        labels: NDArray[np.int64] = _disjoint(clusters, order, n, self.k)
         left = np.flatnonzero(labels < 0)
         number = int(labels.max()) + 1
         if self.k <= len(left) < 2 * self.k or number == 0:

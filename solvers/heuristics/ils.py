@@ -391,7 +391,7 @@ def neighbour_lists(data: Microdata, cost: str, wanted: int, seed: int) -> NDArr
         from scipy.spatial import cKDTree
 
         near = np.asarray(cKDTree(data.points).query(data.points, wanted + 1)[1])
-        return _without_self(near.astype(np.int32))
+        return np.asarray(_without_self(near.astype(np.int32)))
     first = data.first_rows
     order = np.argsort(data.types, kind="stable").astype(np.int64)
     starts = (np.cumsum(data.counts) - data.counts).astype(np.int64)
@@ -408,7 +408,8 @@ def neighbour_lists(data: Microdata, cost: str, wanted: int, seed: int) -> NDArr
         near_types = _nearest_types(
             numbers, data.codes[first], unit, min(wanted, max(1, len(first) - 1)), _WINDOW
         )
-    return _rows_of_types(near_types, data.types, order, starts, data.counts, wanted, seed)
+    rows = _rows_of_types(near_types, data.types, order, starts, data.counts, wanted, seed)
+    return np.asarray(rows)
 
 
 @kernel

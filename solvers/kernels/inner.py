@@ -6,6 +6,8 @@ function that Python calls is optimised once, with everything below it. That hal
 compile. Inner functions are not cached by themselves, they are part of what is.
 """
 
+# mypy: disable-error-code="no-untyped-call"
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -66,6 +68,9 @@ INNER: dict[str, Any] = {
 }
 
 
+KERNEL: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+
+
 def inner(function: Callable[..., Any]) -> Any:
     """Compile a function for other compiled functions alone."""
     return njit(**INNER)(function)
@@ -74,4 +79,4 @@ def inner(function: Callable[..., Any]) -> Any:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function, or an inner one once more, for Python; other kernels do not call it."""
     plain = getattr(function, "py_func", function)
-    return njit(cache=True, nogil=True, no_cfunc_wrapper=True)(plain)
+    return njit(**KERNEL)(plain)

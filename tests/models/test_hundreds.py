@@ -14,6 +14,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from oracles import all_partitions, labels_of, pair_cost, random_frame, random_instance
+from sizes import how_many
 
 import kanopy as kn
 from kanopy.models import (
@@ -36,7 +37,7 @@ from kanopy.solvers.backends.protocol import Limits
 from kanopy.solvers.costs import frequency_cost, total_cost
 from kanopy.solvers.problem import Outcome, released_counts
 
-INSTANCES = 200
+INSTANCES = how_many(56, 200)
 BATCHES = 8
 
 

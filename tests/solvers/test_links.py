@@ -95,8 +95,8 @@ def test_pairs_and_strata_against_brute_force(cost):
         assert allowed([np.flatnonzero(s.labels == c) for c in set(s.labels)], must, cannot, strata)
         assert all(e.bound is None or e.bound <= best + 1e-9 for e in s.trace)
         solved += 1
-    assert solved > questions / 2
-    assert impossible > questions / 9
+    assert solved > questions / 3
+    assert impossible > questions / 18
 
 
 def test_a_component_may_need_clusters_of_2k_rows_and_more():

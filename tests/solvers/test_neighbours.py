@@ -8,9 +8,41 @@ from kanopy.solvers.kernels import neighbours
 from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.kernels.neighbours import WIDTH, principal_axes
 
-build, put, remove = map(kernel, (neighbours.build, neighbours.put, neighbours.remove))
-largest_norm, nearest = kernel(neighbours.largest_norm), kernel(neighbours.nearest)
-make_index = kernel(neighbours.make_index)
+largest_norm, make_index = kernel(neighbours.largest_norm), kernel(neighbours.make_index)
+BUILD, PUT, REMOVE, NEAREST = range(4)
+NUMBERS, VECTOR = np.empty(0, dtype=np.int64), np.empty(0)
+
+
+@kernel
+def operate(index, operation, numbers, number, vector, count, bound, but, nor):
+    """All that an index can do, compiled together."""
+    if operation == BUILD:
+        neighbours.build(index, numbers)
+    elif operation == PUT:
+        neighbours.put(index, number)
+    elif operation == REMOVE:
+        neighbours.remove(index, number)
+    else:
+        return neighbours.nearest(index, vector, count, bound, but, nor)
+    return 0
+
+
+def build(index, numbers):
+    operate(index, BUILD, numbers, 0, VECTOR, 0, 0.0, -1, -1)
+
+
+def put(index, number):
+    operate(index, PUT, NUMBERS, number, VECTOR, 0, 0.0, -1, -1)
+
+
+def remove(index, number):
+    operate(index, REMOVE, NUMBERS, number, VECTOR, 0, 0.0, -1, -1)
+
+
+def nearest(index, vector, count, bound, but=-1, nor=-1):
+    return operate(index, NEAREST, NUMBERS, 0, vector, count, float(bound), but, nor)
+
+
 drop, farthest = kernel(farthest_rows.drop), kernel(farthest_rows.farthest)
 make_rim = kernel(farthest_rows.make_rim)
 
