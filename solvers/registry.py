@@ -60,6 +60,7 @@ METHOD_PACKAGES = (
     "kanopy.solvers.heuristics",
     "kanopy.solvers.frequency",
     "kanopy.solvers.branch_and_price",
+    "kanopy.solvers.generalisation",
 )
 """Packages whose modules register methods."""
 

@@ -1,0 +1,1 @@
+"""Heuristics of paper 003 and its baselines, for the cost ``range``."""
