@@ -175,9 +175,13 @@ class _Scan:
             classes,
         )
         self._take(self.rows[found])
-        if 2 * (self.n - self.done) < len(self.rows):
+        return self._finished()
+
+    def _finished(self) -> bool:
+        left = self.n - self.done
+        if self.k <= left < len(self.rows) / 2:
             self._compact()
-        return self.n - self.done < self.k
+        return left < self.k
 
     def _take(self, rows: NDArray[np.int64]) -> None:
         self.sequence[self.done : self.done + len(rows)] = rows
@@ -212,9 +216,7 @@ class _Tree(_Scan):
             *self.tree,
         )
         self.done += classes * self.k
-        if 2 * (self.n - self.done) < len(self.rows):
-            self._compact()
-        return self.n - self.done < self.k
+        return self._finished()
 
 
 def _join(

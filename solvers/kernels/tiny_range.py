@@ -164,8 +164,9 @@ def least_losses(numbers, bits, unit, k, apart, nearest, best):
 
 @njit(cache=True)
 def list_classes(numbers, bits, unit, k, bounds, budget, masks, excess, most_nodes):
-    """All classes whose excess is below the budget, as sets of rows; returns how many, or −1 if
-    there are more than fit or than so many nodes of the search can tell.
+    """List all classes whose excess is below the budget, as sets of rows; returns how many.
+
+    It is −1 if there are more than fit, or the search has more nodes than allowed.
     """
     n, width = numbers.shape
     depth = bits.shape[1]
