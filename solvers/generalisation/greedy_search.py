@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from kanopy.instances.errors import unknown
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.generalisation.initial_sort import sorted_exit, sorted_rows
-from kanopy.solvers.heuristics.ils import cost_table
+from kanopy.solvers.heuristics.ils import range_table
 from kanopy.solvers.kernels.chunks import Stopping, in_chunks, never
 from kanopy.solvers.kernels.greedy_range import build_tree, scan_classes, tree_classes
 from kanopy.solvers.problem import Outcome, Problem
@@ -132,7 +132,7 @@ class _Table:
 
     @classmethod
     def of(cls, data: Microdata, order: NDArray[np.int64]) -> _Table:
-        scaled, codes, unit = cost_table(data, "range")
+        scaled, codes, unit = range_table(data)
         first = np.cumsum(data.domain_sizes) - data.domain_sizes
         return cls(
             np.ascontiguousarray(scaled[order]),

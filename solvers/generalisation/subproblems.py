@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kanopy.solvers.backends.choice import find_backend
 from kanopy.solvers.backends.protocol import Limits
-from kanopy.solvers.heuristics.ils import cost_table
+from kanopy.solvers.heuristics.ils import range_table
 from kanopy.solvers.kernels.tiny_range import best_partition
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.registry import find_method
@@ -43,7 +43,7 @@ class SubProblems:
     def __init__(self, problem: Problem, run: Run, solver: str, backend: str, seconds: float):
         self.problem, self.run = problem, run
         self.solver, self.backend, self.seconds = solver, backend, seconds
-        self.numbers, self.codes, self.unit = cost_table(problem.data, "range")
+        self.numbers, self.codes, self.unit = range_table(problem.data)
 
     def solve(
         self, rows: NDArray[np.int64], start: NDArray[np.int64], share: int

@@ -216,7 +216,7 @@ def tree_classes(
                         if added < least or (added == least and row < best):
                             best, least = row, added
                     continue
-                first = top
+                pushed = top
                 for child in (nodes[node, LEFT], nodes[node, RIGHT]):
                     if nodes[child, ALIVE] == 0:
                         continue
@@ -229,15 +229,15 @@ def tree_classes(
                     stack[top], bounds[top] = child, bound
                     top += 1
                 # The better one goes on top: it is looked at first.
-                if top == first + 2 and (
-                    bounds[first] < bounds[first + 1]
+                if top == pushed + 2 and (
+                    bounds[pushed] < bounds[pushed + 1]
                     or (
-                        bounds[first] == bounds[first + 1]
-                        and nodes[stack[first], FIRST] < nodes[stack[first + 1], FIRST]
+                        bounds[pushed] == bounds[pushed + 1]
+                        and nodes[stack[pushed], FIRST] < nodes[stack[pushed + 1], FIRST]
                     )
                 ):
-                    stack[first], stack[first + 1] = stack[first + 1], stack[first]
-                    bounds[first], bounds[first + 1] = bounds[first + 1], bounds[first]
+                    stack[pushed], stack[pushed + 1] = stack[pushed + 1], stack[pushed]
+                    bounds[pushed], bounds[pushed + 1] = bounds[pushed + 1], bounds[pushed]
             gone[best] = np.inf
             sequence[done] = best
             done += 1
