@@ -138,7 +138,7 @@ def _numeric_columns(data: Microdata, discrete: Sequence[str] | None) -> list[Co
         if widths[j] == 0:
             continue
         values = numeric_values(data.frame[name])
-        lower, upper = data.domains.get(name, (values.min(), values.max()))  # type: ignore[misc]
+        lower, upper = _limits(data, j, values)
         limits = np.array([lower, upper, *values])
         whole = bool(np.all(limits == np.round(limits)))
         columns.append(
@@ -152,6 +152,20 @@ def _numeric_columns(data: Microdata, discrete: Sequence[str] | None) -> list[Co
             )
         )
     return columns
+
+
+def _limits(data: Microdata, j: int, values: NDArray[np.float64]) -> tuple[float, float]:
+    """Permissible range in the table's own units, also of rows that a larger table is known by."""
+    domain = data.domains.get(data.numeric[j])
+    if isinstance(domain, tuple):
+        return domain
+    ends = np.array([data.lower[j], data.upper[j]]) * data.scale[j] + data.center[j]
+    # What standardisation rounded is put right where all is whole, or at a value that occurs.
+    if np.all(values == np.round(values)) and np.allclose(ends, np.round(ends), rtol=1e-12, atol=0):
+        ends = np.round(ends)
+    nearest = np.array([values.min(), values.max()])
+    ends = np.where(np.isclose(ends, nearest, rtol=1e-12, atol=0), nearest, ends)
+    return float(min(ends[0], nearest[0])), float(max(ends[1], nearest[1]))
 
 
 def _binary_columns(data: Microdata, discrete: Sequence[str] | None, upward: bool) -> list[Column]:

@@ -61,6 +61,7 @@ METHOD_PACKAGES = (
     "kanopy.solvers.generalisation",
     "kanopy.solvers.frequency",
     "kanopy.solvers.branch_and_price",
+    "kanopy.solvers.generalisation",
 )
 """Packages whose modules register methods."""
 

@@ -367,6 +367,12 @@ def cost_table(data: Microdata, cost: str) -> Table:
     codes = np.ascontiguousarray(data.codes)
     if cost == "hamming":
         return Mismatches(codes, data.nominal_weights.copy())
+    return range_table(data)
+
+
+def range_table(data: Microdata) -> Losses:
+    """The rows in the form that the kernels of ``range`` read."""
+    codes = np.ascontiguousarray(data.codes)
     return Losses(_scaled(data), codes, data.nominal_weights / data.domain_sizes)
 
 
