@@ -60,6 +60,7 @@ METHOD_PACKAGES = (
     "kanopy.solvers.heuristics",
     "kanopy.solvers.frequency",
     "kanopy.solvers.branch_and_price",
+    "kanopy.solvers.nominal",
 )
 """Packages whose modules register methods."""
 

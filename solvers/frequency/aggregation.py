@@ -65,7 +65,7 @@ class Members:
         return np.repeat(np.arange(len(self.size)), np.diff(self.start))
 
 
-def complete(problem: Problem, options: AggregationOptions) -> Problem:
+def complete(problem: Problem, options: object) -> Problem:
     """The problem with the objective of eq. 5.2.1, which has no weight for the deviation."""
     return replace(problem, deviation_weight=0.0)
 
@@ -84,9 +84,14 @@ def complete(problem: Problem, options: AggregationOptions) -> Problem:
 )
 def aggregation_exact(problem: Problem, run: Run, options: AggregationOptions) -> Outcome:
     """Representatives of the clusters in ``run.initial``."""
+    return aggregate(problem, given_clusters(run), run, options)
+
+
+def given_clusters(run: Run) -> Ints:
+    """The clusters that the user gave."""
     if run.initial is None:
         raise KanopyError("aggregation needs clusters; give them as initial=labels")
-    return aggregate(problem, run.initial, run, options)
+    return run.initial
 
 
 def aggregate(
