@@ -95,9 +95,15 @@ def given_clusters(run: Run) -> Ints:
 
 
 def aggregate(
-    problem: Problem, labels: Ints, run: Run, options: AggregationOptions | None = None
+    problem: Problem,
+    labels: Ints,
+    run: Run,
+    options: AggregationOptions | None = None,
+    members: Members | None = None,
 ) -> Outcome:
     """Optimal representatives of the clusters 0, 1, 2, … of ``labels``, with a proven bound.
+
+    ``members`` are what each cluster may become; by default its own distinct rows.
 
     Examples
     --------
@@ -111,7 +117,7 @@ def aggregate(
     options = options or AggregationOptions()
     assert problem.control is not None
     backend = choose_backend(options.backend)
-    members = Members.of(problem.data.types, labels)
+    members = members or Members.of(problem.data.types, labels)
     original = problem.data.counts
     interaction = Interaction(problem.control, original)
 
