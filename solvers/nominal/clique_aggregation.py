@@ -38,6 +38,10 @@ from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
 
 
+TIE = 1e-9
+"""Bounds closer than this are equal."""
+
+
 @dataclass(frozen=True)
 class CliqueOptions:
     """Options of the clique heuristic.
@@ -138,11 +142,11 @@ def _heaviest(
             if other == cluster:
                 continue
             least = np.inf
-            for l in range(start[other], start[other + 1]):
-                if alive[l] and shared[l] < least:
-                    least = shared[l]
+            for o in range(start[other], start[other + 1]):
+                if alive[o] and shared[o] < least:
+                    least = shared[o]
             value += least
-        if value > worst_value:
+        if value > worst_value + TIE:
             worst, worst_value = i, value
     return worst
 

@@ -67,7 +67,7 @@ def greedy_representatives(choices: Choices, criterion: str = "squared") -> Ints
         increase = size * weight[cells]
         if squared:
             increase += 2.0 * surplus[cells]
-        best = int(np.argmin(increase.sum(axis=1)))
+        best = int(np.argmin(np.round(increase.sum(axis=1), 9)))  # ties in spite of rounding
         chosen[cluster] += best
         surplus[cells[best]] += size * weight[cells[best]]
     return chosen

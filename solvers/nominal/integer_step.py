@@ -59,7 +59,17 @@ def integer_partition(
     >>> integer_partition(data, 3, duals, run, gamma=0.5, lam=1.5, exact=True).tolist()
     [0, 0, 0, 1, 1, 1, 2, 2, 2]
     """
-    rewards = gamma * duals + lam
+    clusters, free = take_clusters(data, k, gamma * duals + lam, run, exact=exact)
+    rest = np.repeat(np.arange(len(free)), free)
+    join_leftovers(clusters, rest, data.codes[data.first_rows], data.nominal_weights, leftovers)
+    clusters = cut_large(clusters, k)
+    return labels_of(padded(clusters, 2 * k - 1), data.types)
+
+
+def take_clusters(
+    data: Microdata, k: int, rewards: Floats, run: Run, *, exact: bool
+) -> tuple[Clusters, Ints]:
+    """Lines 1–6: clusters in the order of their taking, and the rows of each type that are left."""
     codes = data.codes[data.first_rows]
     weights = np.ascontiguousarray(data.nominal_weights)
     columns = np.ascontiguousarray(codes.T)
@@ -79,10 +89,7 @@ def integer_partition(
                 _count(free, better, -1)
                 greedy = better[None, :]
         clusters += [np.sort(cluster[cluster >= 0]) for cluster in greedy]
-    rest = np.repeat(np.arange(len(free)), free)
-    join_leftovers(clusters, rest, codes, weights, leftovers)
-    clusters = cut_large(clusters, k)
-    return labels_of(padded(clusters, 2 * k - 1), data.types)
+    return clusters, free
 
 
 def _minimum(
