@@ -62,6 +62,7 @@ METHOD_PACKAGES = (
     "kanopy.solvers.frequency",
     "kanopy.solvers.branch_and_price",
     "kanopy.solvers.generalisation",
+    "kanopy.solvers.nominal",
 )
 """Packages whose modules register methods."""
 

@@ -24,6 +24,10 @@ class Event:
     columns: int | None = None
     cuts: int | None = None
     lp: float | None = None
+    weight: float | None = None
+    """Weight of the partition where the objective is that of its representatives (000, 4.2)."""
+    weight_bound: float | None = None
+    """A proven lower bound of the weight of all partitions."""
 
     @property
     def gap(self) -> float | None:

@@ -130,10 +130,11 @@ class HammingPricer:
 
         clusters, complete = run(advance, walk, search, self.stopping)
         return make_priced(
-            clusters, complete, self._price_rows, items, rules, walk, duals, cuts, search
+            clusters, complete, self.costs, items, rules, walk, duals, cuts, search
         )
 
-    def _price_rows(self, clusters: NDArray[np.int32], sizes: Ints) -> Floats:
+    def costs(self, clusters: NDArray[np.int32], sizes: Ints | None = None) -> Floats:
+        """Costs of multisets of types, padded by −1."""
         costs: Floats = _costs(clusters, self._codes, self._weights)
         return costs
 

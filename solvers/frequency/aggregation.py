@@ -65,7 +65,7 @@ class Members:
         return np.repeat(np.arange(len(self.size)), np.diff(self.start))
 
 
-def complete(problem: Problem, options: AggregationOptions) -> Problem:
+def complete(problem: Problem, options: object) -> Problem:
     """The problem with the objective of eq. 5.2.1, which has no weight for the deviation."""
     return replace(problem, deviation_weight=0.0)
 
@@ -84,15 +84,26 @@ def complete(problem: Problem, options: AggregationOptions) -> Problem:
 )
 def aggregation_exact(problem: Problem, run: Run, options: AggregationOptions) -> Outcome:
     """Representatives of the clusters in ``run.initial``."""
+    return aggregate(problem, given_clusters(run), run, options)
+
+
+def given_clusters(run: Run) -> Ints:
+    """The clusters that the user gave."""
     if run.initial is None:
         raise KanopyError("aggregation needs clusters; give them as initial=labels")
-    return aggregate(problem, run.initial, run, options)
+    return run.initial
 
 
 def aggregate(
-    problem: Problem, labels: Ints, run: Run, options: AggregationOptions | None = None
+    problem: Problem,
+    labels: Ints,
+    run: Run,
+    options: AggregationOptions | None = None,
+    members: Members | None = None,
 ) -> Outcome:
     """Optimal representatives of the clusters 0, 1, 2, … of ``labels``, with a proven bound.
+
+    ``members`` are what each cluster may become; by default its own distinct rows.
 
     Examples
     --------
@@ -106,7 +117,7 @@ def aggregate(
     options = options or AggregationOptions()
     assert problem.control is not None
     backend = choose_backend(options.backend)
-    members = Members.of(problem.data.types, labels)
+    members = members or Members.of(problem.data.types, labels)
     original = problem.data.counts
     interaction = Interaction(problem.control, original)
 

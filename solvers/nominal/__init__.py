@@ -1,0 +1,1 @@
+"""Nominal data (paper 000): partitioning by column generation, aggregation, and both together."""

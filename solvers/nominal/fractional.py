@@ -1,0 +1,125 @@
+r"""A fractional partition by column generation (000, 4.3), for the duals that it gives.
+
+The restricted master (4.3.1–3) begins with one column, the cluster of all rows. Clusters of
+negative reduced cost are sought by Algorithm 5, if that finds none by Algorithm 6, and if that
+finds none either, the heuristic solution is reached; the optimal one goes on by exact pricing
+(4.3.7–11), here with the search of branch-and-price and several columns at a time.
+
+Rows of (4.3.2) are equations, so duals may have any sign, against (4.3.6): with u ≥ 0 the master
+would be that of coverings, and clusters of k rows cannot be made smaller.
+
+Identical rows are one type: one equation with the multiplicity as its right-hand side. The optimum
+is the same as by rows, since the mean over identical rows of optimal duals is optimal, too. The
+heuristic solution may differ, since each column stands for all its copies among identical rows.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from kanopy.instances.microdata import Microdata
+from kanopy.solvers.branch_and_price.column_generation import lagrangian_bound
+from kanopy.solvers.branch_and_price.master import Master
+from kanopy.solvers.branch_and_price.pricer_hamming import HammingPricer
+from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
+from kanopy.solvers.branch_and_price.start import padded
+from kanopy.solvers.costs import total_cost
+from kanopy.solvers.nominal.enumeration_pricing import first_cluster
+from kanopy.solvers.nominal.greedy_pricing import greedy_clusters
+from kanopy.solvers.run import Run
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-6
+"""A reduced cost is negative below minus this, in units of the largest weight."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fractional:
+    """The end of column generation.
+
+    ``duals`` are those of each type, ``value`` that of the restricted master, ``bound`` what exact
+    pricing has proven for all partitions.
+    """
+
+    duals: Floats
+    value: float
+    bound: float
+    columns: int
+    rounds: int
+
+
+def fractional_solution(
+    data: Microdata, k: int, run: Run, *, exact: bool, most_columns: int = 0
+) -> Fractional:
+    """Solve the relaxation as far as heuristic or exact pricing goes, or the run allows.
+
+    ``most_columns`` is n_max of Algorithm 5, which the thesis leaves open; 0 sets no limit.
+
+    >>> from kanopy.instances.examples import example
+    >>> from kanopy.solvers.problem import Problem
+    >>> data = example("aggregation")
+    >>> run = Run(Problem(data, 3, "hamming"))
+    >>> fractional_solution(data, 3, run, exact=True).value
+    4.0
+    """
+    weights = np.ascontiguousarray(data.nominal_weights)
+    unit = float(weights.max(initial=0.0)) or 1.0
+    codes = np.ascontiguousarray(data.codes[data.first_rows])
+    columns = np.ascontiguousarray(codes.T)
+    most = most_columns or data.n
+    limit = -TOLERANCE * unit
+    master = AllRows(data, k, unit)
+    pricer = HammingPricer(data, k)
+    pricer.stopping = run.stopping
+    duals, value, bound, rounds = np.zeros(len(data.counts)), np.inf, -np.inf, 0
+    while not run.stopping(iterations=1):
+        relaxation = master.solve(run.remaining())
+        if relaxation is None:
+            break
+        duals, value = relaxation.duals.types, relaxation.value
+        rounds += 1
+        found, _ = greedy_clusters(columns, weights, data.counts.copy(), duals, k, most, limit)
+        if len(found) and master.add(found, pricer.costs(found)):
+            continue
+        cluster = first_cluster(codes, weights, data.counts, duals, k, limit, run.stopping)
+        if cluster is not None:
+            rows = padded([cluster], 2 * k - 1)
+            if master.add(rows, pricer.costs(rows)):
+                continue
+        if not exact:
+            break
+        search = Search(limit, per_root=3, deadline=time.perf_counter() + run.remaining())
+        plain = Duals(duals)
+        priced = pricer.price(plain, Cuts(), Restrictions(), search)
+        bound = max(bound, lagrangian_bound(pricer, plain, Cuts(), priced))
+        if len(priced) == 0 or master.add(priced.clusters, priced.costs) == 0:
+            break
+    run.record(columns=len(master), lp=value if np.isfinite(value) else None)
+    return Fractional(duals, value, bound, len(master), rounds)
+
+
+class AllRows(Master):
+    """The restricted master with the cluster of all rows as its only first column.
+
+    That column takes the place of the first artificial one; the others are shut.
+    """
+
+    def __init__(self, data: Microdata, k: int, unit: float) -> None:
+        counts = data.counts
+        everything = total_cost(data, np.zeros(data.n, dtype=np.int64), "hamming")
+        first = np.full(len(counts), everything)
+        super().__init__(counts, k, first, unit, most_clusters=data.n)
+        for row, count in enumerate(counts.tolist()):
+            self._highs.changeCoeff(row, 0, float(count))
+        others = np.arange(1, len(counts), dtype=np.int32)
+        shut = np.zeros(len(others))
+        self._highs.changeColsBounds(len(others), others, shut, shut)
+        self._highs.changeColsBounds(
+            1, np.zeros(1, dtype=np.int32), np.zeros(1), np.full(1, highspy.kHighsInf)
+        )
