@@ -4,7 +4,8 @@
 it; without names, all are made. ``--quick`` takes tables so small that it ends in seconds.
 
 The paper's IPUMS extract and its extended one of 35 attributes are not public, and its figures
-print no numbers (table 8 does: ``published/liang_sizes.csv``). So data differ, and shapes are compared:
+print no numbers (table 8 does: ``published/liang_sizes.csv``). So data differ, and shapes are
+compared:
 
 ======= ============================================================================================
 fig2    loss over the proven optimum (branch-and-price) by records and by attributes; Census-Income,

@@ -61,7 +61,6 @@ METHOD_PACKAGES = (
     "kanopy.solvers.generalisation",
     "kanopy.solvers.frequency",
     "kanopy.solvers.branch_and_price",
-    "kanopy.solvers.generalisation",
     "kanopy.solvers.nominal",
 )
 """Packages whose modules register methods."""
