@@ -37,7 +37,6 @@ from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
 
-
 TIE = 1e-9
 """Bounds closer than this are equal."""
 
@@ -55,9 +54,7 @@ class CliqueOptions:
     preprocessing: bool = True
 
 
-def clique_representatives(
-    choices: Choices, stopping: Callable[[], bool] = lambda: False
-) -> Ints:
+def clique_representatives(choices: Choices, stopping: Callable[[], bool] = lambda: False) -> Ints:
     """The option that each cluster takes; out of time, the first that is left.
 
     >>> from kanopy.instances.examples import example, partition
