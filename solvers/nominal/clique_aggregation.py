@@ -76,7 +76,7 @@ def clique_representatives(choices: Choices, stopping: Callable[[], bool] = lamb
     by_cell = np.argsort(cell, kind="stable")
     cell_start = np.searchsorted(cell[by_cell], np.arange(len(choices.goal) + 1))
     alive = np.ones(len(size), dtype=np.bool_)
-    share = vertex / (len(graph) - 1) if len(graph) > 1 else vertex
+    share = np.asarray(vertex / max(len(graph) - 1, 1), dtype=np.float64)
     waiting = choices.undecided.tolist()
     while waiting and not stopping():
         still = []
