@@ -129,9 +129,7 @@ class HammingPricer:
             return status
 
         clusters, complete = run(advance, walk, search, self.stopping)
-        return make_priced(
-            clusters, complete, self.costs, items, rules, walk, duals, cuts, search
-        )
+        return make_priced(clusters, complete, self.costs, items, rules, walk, duals, cuts, search)
 
     def costs(self, clusters: NDArray[np.int32], sizes: Ints | None = None) -> Floats:
         """Costs of multisets of types, padded by −1."""

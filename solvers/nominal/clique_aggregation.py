@@ -37,7 +37,6 @@ from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
 from kanopy.solvers.run import Run
 
-
 TIE = 1e-9
 """Bounds closer than this are equal."""
 
@@ -55,9 +54,7 @@ class CliqueOptions:
     preprocessing: bool = True
 
 
-def clique_representatives(
-    choices: Choices, stopping: Callable[[], bool] = lambda: False
-) -> Ints:
+def clique_representatives(choices: Choices, stopping: Callable[[], bool] = lambda: False) -> Ints:
     """The option that each cluster takes; out of time, the first that is left.
 
     >>> from kanopy.instances.examples import example, partition
@@ -79,7 +76,7 @@ def clique_representatives(
     by_cell = np.argsort(cell, kind="stable")
     cell_start = np.searchsorted(cell[by_cell], np.arange(len(choices.goal) + 1))
     alive = np.ones(len(size), dtype=np.bool_)
-    share = vertex / (len(graph) - 1) if len(graph) > 1 else vertex
+    share = np.asarray(vertex / max(len(graph) - 1, 1), dtype=np.float64)
     waiting = choices.undecided.tolist()
     while waiting and not stopping():
         still = []

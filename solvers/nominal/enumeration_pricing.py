@@ -56,7 +56,7 @@ def first_cluster(
                 return None
             status = _scan(between, duals[rows], chosen, limit, BUDGET)
         if status == FOUND:
-            return rows[np.append(0, chosen)].astype(np.int32)
+            return np.asarray(rows[np.append(0, chosen)], dtype=np.int32)
     return None
 
 

@@ -87,7 +87,7 @@ def greedy_clusters(
                 increase[best] = np.inf
             if size == k or (size > k and value < best_value):
                 best_size, best_value = size, value
-            if size == largest or size == rows:
+            if size in (largest, rows):
                 break
             for j in range(attributes):
                 column, weight = columns[j], weights[j]

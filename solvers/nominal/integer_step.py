@@ -111,7 +111,7 @@ def _minimum(
     pricer.multiplicities = counts
     if len(priced) == 0:
         return None
-    return priced.clusters[int(np.argmin(priced.reduced_costs))]
+    return np.asarray(priced.clusters[int(np.argmin(priced.reduced_costs))])
 
 
 def _count(free: Ints, cluster: NDArray[np.int32], step: int) -> None:

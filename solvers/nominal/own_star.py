@@ -10,8 +10,7 @@ The number of rows and structural zeros are kept. With ``representatives="member
 becomes one of its members, as in the thesis (5.2). By default it may become any combination that
 *occurs in the table*, which is what the thesis asks for against unreasonable records (5.1), and
 that is in sum no farther from the cluster's rows than its farthest member. Members alone can be
-too few: for the samples 1 and 2 of adult200m5 it is proven that every partition of least weight
-has a larger χ² error with members than own-hhe's, which is a third heavier.
+too few to come below the χ² error of own-hhe, whose clusters are heavier but offer more choice.
 """
 
 from __future__ import annotations

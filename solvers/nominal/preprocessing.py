@@ -94,4 +94,4 @@ def cells_of_types(control: ControlTables) -> Ints:
     """
     by_type = control.matrix.tocsc()
     by_type.sort_indices()
-    return by_type.indices.astype(np.int64).reshape(-1, len(control.names))
+    return np.asarray(by_type.indices, dtype=np.int64).reshape(-1, len(control.names))

@@ -11,20 +11,27 @@ from oracles import optimum
 import kanopy as kn
 from kanopy.solvers.branch_and_price.start import unmerged
 from kanopy.solvers.costs import total_cost
-from kanopy.solvers.frequency.aggregation import aggregate
+from kanopy.solvers.frequency.aggregation import AggregationOptions, aggregate
 from kanopy.solvers.nominal.clique_aggregation import clique_representatives
 from kanopy.solvers.nominal.enumeration_pricing import first_cluster
 from kanopy.solvers.nominal.fractional import fractional_solution
 from kanopy.solvers.nominal.greedy_aggregation import greedy_representatives
 from kanopy.solvers.nominal.greedy_pricing import greedy_clusters
 from kanopy.solvers.nominal.integer_step import integer_partition, take_clusters
-from kanopy.solvers.nominal.local_aggregation import local_representatives
+from kanopy.solvers.nominal.local_aggregation import LocalOptions, local_representatives
 from kanopy.solvers.nominal.preprocessing import Choices
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.registry import all_methods
 from kanopy.solvers.run import Run
 
+FEW = AggregationOptions(proposals=200)
+QUICK = {"proposals": 200}
+STAR = {**QUICK, "anneal": 2000, "starts": 2}
 OWN = [name for name in all_methods() if name.startswith(("own-", "rand-"))]
+
+
+def options_of(name):
+    return STAR if name == "own*" else QUICK
 
 
 def table(rng, n=None):
@@ -177,8 +184,10 @@ def test_aggregation_is_that_of_algorithms_8_and_9(seed):
             expected = literal.algorithm_9(rows, blocks(labels), tables, fix)
             assert choices.members.kind[chosen].tolist() == data.types[expected].tolist()
         choices = Choices.of(problem, labels)
-        exact = problem.objective(aggregate(problem, labels, Run(problem)))
-        local = problem.objective(local_representatives(problem, labels, Run(problem)))
+        exact = problem.objective(aggregate(problem, labels, Run(problem), FEW))
+        local = problem.objective(
+            local_representatives(problem, labels, Run(problem), LocalOptions(200))
+        )
         both = [
             problem.objective(choices.outcome(choose(choices)))
             for choose in (greedy_representatives, clique_representatives)
@@ -193,7 +202,7 @@ def test_pipelines_give_member_representatives(name):
     rng = np.random.default_rng(3)
     for number in range(4):
         data = table(rng, 9 + number)
-        s = kn.solve(data, 3, name, seed=number)
+        s = kn.solve(data, 3, name, seed=number, options=QUICK)
         assert s.sizes.min() >= 3
         assert (s.labels[s.representatives] == np.arange(len(s.sizes))).all()
         assert s.bound is None
@@ -204,20 +213,21 @@ def test_pipelines_give_member_representatives(name):
 def test_example_of_the_thesis_keeps_its_tables(name):
     """Example 5.1.2: the table of sex stays 6 and 3, as in scenario 2 of table 5.1."""
     data = kn.example("aggregation")
-    s = kn.solve(data, 3, name, control=1)
+    s = kn.solve(data, 3, name, control=1, options=options_of(name))
     assert s.objective == 0
     assert sorted(s.release().iloc[:, 0].value_counts().tolist()) == [3, 6]
 
 
 @pytest.mark.parametrize("name", ["own-eee", "own-hhg", "own-hhc", "own*"])
 def test_small_examples(name):
+    quick = options_of(name)
     anonymous = kn.example("compensation")  # for 5.1.1; 3.2.1 is 2-anonymous already
-    assert kn.solve(anonymous, 2, name, control=1).objective == 0
-    survey = kn.solve(kn.example("survey"), 2, name, control=1)
+    assert kn.solve(anonymous, 2, name, control=1, options=quick).objective == 0
+    survey = kn.solve(kn.example("survey"), 2, name, control=1, options=quick)
     before = {tuple(row) for row in kn.example("survey").frame.to_numpy().tolist()}
     after = {tuple(row) for row in survey.release().to_numpy().tolist()}
     assert after <= before
-    plurality = kn.solve(kn.example("plurality"), 4, name, control=1).release()
+    plurality = kn.solve(kn.example("plurality"), 4, name, control=1, options=quick).release()
     rows = {tuple(row) for row in kn.example("plurality").frame.to_numpy().tolist()}
     assert {tuple(row) for row in plurality.to_numpy().tolist()} <= rows
     assert len(plurality.drop_duplicates()) == 1
@@ -227,7 +237,7 @@ def test_a_table_that_is_anonymous_stays():
     """Example 3.2.1."""
     frame = pd.DataFrame({"sex": list("ffmm"), "land": list("ggoo")})
     for name in ("own-eee", "own-hhg", "own*"):
-        s = kn.solve(frame, 2, name, control=2)
+        s = kn.solve(frame, 2, name, control=2, options=options_of(name))
         assert s.objective == 0
         assert s.release().to_numpy().tolist() == frame.to_numpy().tolist()
 
@@ -239,9 +249,7 @@ def test_own_star_keeps_the_least_weight_rows_and_structural_zeros():
         k = 2 + number % 2
         least = optimum(data, k, "hamming")
         for representatives in ("members", "occurring"):
-            s = kn.solve(
-                data, k, "own*", options={"representatives": representatives, "anneal": 2000}
-            )
+            s = kn.solve(data, k, "own*", options={**STAR, "representatives": representatives})
             assert total_cost(data, s.labels, "hamming") == pytest.approx(least)
             told = [event for event in s.trace if event.weight is not None]
             assert told[0].weight == pytest.approx(least)
