@@ -72,7 +72,7 @@ def check(path: Path, file: str) -> None:
     from kanopy.checking import read_certificate
 
     certificate = read_certificate(path)
-    as_it_is = Columns("", "", "", "", "", "category", False)
+    as_it_is = Columns("", "", "", "", "", "category", False, [])
     with working(f"reading {file}"):
         data = read_as(certificate, read_instance(file, as_it_is))
     with working("checking"):
