@@ -2,6 +2,8 @@
 
 import gc
 import os
+import signal
+import threading
 
 import matplotlib as mpl
 import pytest
@@ -10,6 +12,9 @@ from hypothesis import settings
 mpl.use("Agg")
 settings.register_profile("kanopy", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("kanopy")
+if threading.current_thread() is threading.main_thread():
+    # A shell lets its background jobs ignore Ctrl-C, which some tests send to themselves.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
