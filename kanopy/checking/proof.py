@@ -30,15 +30,11 @@ from kanopy.checking.certificate import (
     Listing,
 )
 from kanopy.checking.search import Allowed, Costs, Cut, Prices
-from kanopy.checking.whole import exact_cost
+from kanopy.checking.whole import exact_cost, largest_entry
 from kanopy.instances.microdata import Microdata
 
 OPTIMAL = Fraction(1, 10**6)
 """Relative gap up to which a partition is called optimal."""
-
-LARGEST_DUAL = 1 << 44
-LARGEST_SUM = 1 << 50
-"""Bounds of duals and of their sums that keep all whole numbers of the search below 2^63."""
 
 MOST_TYPES = 10_000
 """Types up to which pairs are tabulated."""
@@ -112,7 +108,10 @@ def check(certificate: Certificate, data: Microdata) -> Checked:
     if data.strata is not None:
         raise CertificateError("the table has strata; a bound is only checked for tables without")
     walker = _Proof(certificate, data)
-    bound = walker.bound()
+    try:
+        bound = walker.bound()
+    except RecursionError as error:
+        raise CertificateError(f"clusters of k = {certificate.k} rows are too large") from error
     if bound > objective:
         raise CertificateError("the bound is above the cost of the partition: the proof is wrong")
     return Checked(objective, bound, walker.leaves)
@@ -154,7 +153,9 @@ class _Proof:
         if not -2000 <= certificate.bits <= 2000:
             raise CertificateError(f"units of 2^−{certificate.bits} are out of range")
         self.copies = copies
-        self.costs = Costs(data, rows, copies, certificate.cost, certificate.bits)
+        largest = min(2 * self.k - 1, self.n)
+        self.costs = Costs(data, rows, copies, certificate.cost, certificate.bits, largest)
+        self.most_dual = largest_entry(largest)
         self.step = _common_step(data, certificate.cost)
         self.cuts = [self._cut(cut) for cut in certificate.cuts]
         self.leaves = 0
@@ -235,7 +236,7 @@ class _Proof:
         if len(duals.types) != len(self.copies):
             raise CertificateError(f"{len(duals.types)} duals for {len(self.copies)} types")
         largest = max(map(abs, [*duals.types, duals.count, *duals.branches]))
-        if largest > LARGEST_DUAL or sum(abs(d) for _, d in duals.cuts) > LARGEST_SUM:
+        if max(largest, sum(abs(d) for _, d in duals.cuts)) > self.most_dual:
             raise CertificateError("duals are too large to be checked safely")
         value = sum(int(c) * u for c, u in zip(self.copies, duals.types, strict=True))
         value += min(duals.count * scope.fewest, duals.count * scope.most)
@@ -270,13 +271,13 @@ class _Proof:
     def _listed(self, step: Listing, scope: Scope, value: int) -> Pool:
         """The clusters whose reduced cost is less than what ``below`` leaves."""
         room = step.below - value
+        if room > self.most_dual:
+            raise CertificateError("a list reaches too far to be checked safely")
         if scope.pool is not None:
             raise CertificateError("a list within a list")
         clusters: list[tuple[int, ...]] = []
         for size in self._sizes(scope) if room > 0 else ():
             threshold = room * self.costs.factor(size)
-            if threshold > LARGEST_SUM * size:
-                raise CertificateError("a list reaches too far to be checked safely")
             for cluster in self.costs.search(
                 self._prices(step.duals), scope.allowed, size, threshold
             ):

@@ -19,7 +19,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kanopy.checking.whole import nearest_sums, pair_entries, range_positions, value_units
+from kanopy.checking.whole import (
+    largest_entry,
+    nearest_sums,
+    pair_entries,
+    range_positions,
+    value_units,
+)
 from kanopy.instances.microdata import Microdata
 
 Ints = NDArray[np.int64]
@@ -61,9 +67,12 @@ class Partial:
 
 
 class Costs:
-    """Whole-number costs of clusters of types, and the search over them."""
+    """Whole-number costs of clusters of types, of ``largest`` rows at most, and the search."""
 
-    def __init__(self, data: Microdata, rows: Ints, copies: Ints, cost: str, bits: int) -> None:
+    def __init__(
+        self, data: Microdata, rows: Ints, copies: Ints, cost: str, bits: int, largest: int
+    ) -> None:
+        self.largest = largest
         self.copies = copies
         self.cost = cost
         self.number = len(rows)
@@ -73,17 +82,18 @@ class Costs:
     @cached_property
     def entries(self) -> Ints:
         """What pairs of types cost; see :func:`pair_entries`."""
-        return pair_entries(self._data, self._rows, self.cost, self._bits)
+        cap = largest_entry(self.largest)
+        return pair_entries(self._data, self._rows, self.cost, self._bits, cap)
 
     @cached_property
     def positions(self) -> Ints:
         """Values of numeric columns; see :func:`range_positions`."""
-        return range_positions(self._data, self._rows, self._bits)
+        return range_positions(self._data, self._rows, self._bits, self.largest)
 
     @cached_property
     def units(self) -> Ints:
         """What values of nominal columns cost; see :func:`value_units`."""
-        return value_units(self._data, self._bits)
+        return value_units(self._data, self._bits, self.largest)
 
     @cached_property
     def codes(self) -> NDArray[np.int32]:

@@ -17,7 +17,19 @@ from kanopy.instances.microdata import Microdata
 Ints = NDArray[np.int64]
 
 CAP = 1 << 50
-"""Larger entries are cut down to this: sums of a cluster's entries stay below 2^63."""
+"""Larger entries are cut down to this, or to less where clusters are large."""
+
+
+def largest_entry(size: int) -> int:
+    """What entries of pairs and duals may be at most in clusters of so many rows.
+
+    A search adds up size² of them, times 1 (entries), 1 (size · duals) or ½ (shares of penalties);
+    with 2^60 for each such sum all it computes stays below 2^63.
+
+    >>> largest_entry(5) == CAP, largest_entry(1 << 12) == 1 << 36
+    (True, True)
+    """
+    return min(CAP, (1 << 60) // size**2)
 
 
 def whole(values: NDArray[np.float64]) -> tuple[NDArray[np.object_], int]:
@@ -40,10 +52,10 @@ def scaled_down(value: int, exponent: int, bits: int) -> int:
     return value << shift if shift >= 0 else value >> -shift
 
 
-def pair_entries(data: Microdata, rows: Ints, cost: str, bits: int) -> Ints:
+def pair_entries(data: Microdata, rows: Ints, cost: str, bits: int, cap: int = CAP) -> Ints:
     """What each pair of rows adds: w·(x − y)² for ``sse`` (over |C|), w·[x ≠ y] for ``hamming``.
 
-    In units of 2^−bits, rounded down, at most CAP.
+    In units of 2^−bits, rounded down, at most ``cap``.
     """
     number = len(rows)
     entries = np.zeros((number, number), dtype=np.int64)
@@ -52,21 +64,23 @@ def pair_entries(data: Microdata, rows: Ints, cost: str, bits: int) -> Ints:
         weights, f = whole(data.numeric_weights)
         for i in range(1, number):
             total = ((points[:i] - points[i]) ** 2) @ weights
-            entries[i, :i] = [min(scaled_down(v, 2 * e + f, bits), CAP) for v in total]
+            entries[i, :i] = [min(scaled_down(v, 2 * e + f, bits), cap) for v in total]
     else:
         weights, f = whole(data.nominal_weights)
-        units = [min(scaled_down(w, f, bits), CAP // max(1, len(weights))) for w in weights]
+        units = [min(scaled_down(w, f, bits), cap // max(1, len(weights))) for w in weights]
         for column, unit in zip(data.codes[rows].T, units, strict=True):
             entries += np.where(column[:, None] != column, unit, 0)
         return entries
     return entries + entries.T
 
 
-def range_positions(data: Microdata, rows: Ints, bits: int) -> Ints:
+def range_positions(data: Microdata, rows: Ints, bits: int, size: int = 1) -> Ints:
     """Where the values of each numeric column stand: ⌊w·(x − L)/(U − L)⌋ in units, a row each.
 
-    A range of positions is at most one unit more than the true one.
+    A range of positions is at most one unit more than the true one. Those of all columns, times
+    ``size`` rows, stay below 2^60.
     """
+    cap = min(CAP >> 10, (1 << 60) // (size * max(1, len(data.numeric))))
     positions = np.zeros((len(rows), len(data.numeric)), dtype=np.int64)
     unit = Fraction(2) ** bits
     for j, weight in enumerate(data.numeric_weights):
@@ -74,15 +88,19 @@ def range_positions(data: Microdata, rows: Ints, bits: int) -> Ints:
         if high > low:
             factor = unit * Fraction(float(weight)) / (high - low)
             for i, value in enumerate(data.X[rows, j]):
-                positions[i, j] = min((Fraction(float(value)) - low) * factor // 1, CAP >> 10)
+                positions[i, j] = min((Fraction(float(value)) - low) * factor // 1, cap)
     return positions
 
 
-def value_units(data: Microdata, bits: int) -> Ints:
-    """What a further value of each nominal column adds: ⌊w/|domain|⌋ in units."""
+def value_units(data: Microdata, bits: int, size: int = 1) -> Ints:
+    """What a further value of each nominal column adds: ⌊w/|domain|⌋ in units.
+
+    Up to ``size`` values of all columns, times ``size`` rows, stay below 2^60.
+    """
+    cap = min(CAP >> 10, (1 << 60) // (size**2 * max(1, len(data.nominal))))
     unit = Fraction(2) ** bits
     pairs = zip(data.nominal_weights, data.domain_sizes, strict=True)
-    each = [min(Fraction(float(w)) * unit / int(size) // 1, CAP >> 10) for w, size in pairs]
+    each = [min(Fraction(float(w)) * unit / int(domain) // 1, cap) for w, domain in pairs]
     return np.array(each, dtype=np.int64)
 
 
@@ -126,7 +144,8 @@ def exact_cost(data: Microdata, labels: Ints, cost: str) -> Fraction:
 
 def nearest_sums(entries: Ints, copies: Ints, most: int) -> Ints:
     """``[x, t]``: the t least entries of a row of type x with other rows, added up."""
-    sums = np.full((len(entries), most + 1), CAP, dtype=np.int64)
+    largest = entries.max(initial=0)  # where there are no more rows
+    sums = np.full((len(entries), most + 1), largest, dtype=np.int64)
     for x, row in enumerate(entries):
         times = np.minimum(copies, most)
         times[x] = min(copies[x] - 1, most)

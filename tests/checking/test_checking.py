@@ -13,9 +13,17 @@ import pytest
 
 import kanopy as kn
 from kanopy.checking import CertificateError, check, read_certificate
-from kanopy.checking.certificate import Branch, Certificate, Leaf, Listing, from_bytes, to_bytes
+from kanopy.checking.certificate import (
+    Branch,
+    Certificate,
+    Duals,
+    Leaf,
+    Listing,
+    from_bytes,
+    to_bytes,
+)
 from kanopy.checking.search import Allowed, Costs, Prices
-from kanopy.checking.whole import exact_cost
+from kanopy.checking.whole import exact_cost, largest_entry
 
 COSTS = ("sse", "hamming", "range")
 
@@ -310,7 +318,7 @@ def test_the_search_finds_every_cluster(cost):
         merged = trial % 4 < 2
         rows = data.first_rows if merged else np.arange(data.n)
         copies = data.counts if merged else np.ones(data.n, dtype=np.int64)
-        costs = Costs(data, rows, copies, cost, 20)
+        costs = Costs(data, rows, copies, cost, 20, 4)
         number = len(rows)
         cuts = tuple(
             (
@@ -368,13 +376,35 @@ def test_whole_costs_are_just_below_the_true_ones(cost):
     rng = np.random.default_rng(3)
     for _ in range(20):
         data = table(rng, 6, cost, copies=False)
-        costs = Costs(data, np.arange(6), np.ones(6, dtype=np.int64), cost, 30)
+        costs = Costs(data, np.arange(6), np.ones(6, dtype=np.int64), cost, 30, 3)
         cluster = tuple(sorted(rng.choice(6, size=3, replace=False).tolist()))
         labels = np.zeros(3, dtype=np.int64)
         true = exact_cost(data.restrict(np.array(cluster)), labels, cost)
         assert float(true) == pytest.approx(oracles.pair_cost(data, cluster, cost), rel=1e-12)
         whole = Fraction(costs.times_cost(cluster), costs.factor(3) << 30)
         assert 0 <= true - whole <= Fraction(3 * 8, 1 << 30)
+
+
+@pytest.mark.parametrize("dual", [1 << 44, largest_entry(1599)])
+def test_no_sum_over_large_clusters_overflows(dual):
+    """900 rows of each of two values: pure clusters cost nothing, whatever large duals say.
+
+    With duals of 2^44, sums over clusters of 800 rows and more would pass 2^63.
+    """
+    k, half = 800, 900
+    frame = pd.DataFrame({"x": [0.0] * half + [1.0] * half})
+    data = kn.Microdata.from_frame(frame, standardize=False)
+    small = dual // (2 * k - 1)
+    value = small * (2 * half - (2 * k - 1))  # what "one cluster" really proves: there is none
+    steps = [
+        Branch((), 1, 1, 2),
+        Leaf(Duals([small, small], -small * (2 * k - 1))),
+        Leaf(Duals([dual, value // half - dual])),
+    ]
+    bits = value.bit_length() - 9  # the value is below 450, what a single class costs
+    certificate = Certificate(data.fingerprint, k, "sse", [0] * 2 * half, True, bits, (), steps)
+    with pytest.raises(CertificateError, match=r"too large|negative reduced cost"):
+        check(certificate, data)
 
 
 def test_a_bound_of_a_stopped_search_is_certified(tmp_path):
