@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import time
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ import numpy as np
 from kanopy import measures
 from kanopy.evaluation import evaluate
 from kanopy.instances.microdata import Microdata
+from kanopy.measures.regression import regression_change
 from kanopy.solution import Solution
+from kanopy.solvers.generalisation.split_carry import course
 from kanopy.solvers.heuristics.gain import GRID
 from kanopy.solvers.heuristics.mdav_star import mdav_star_gamma_labels, mdav_star_labels
 from kanopy.solvers.heuristics.ona import ona_labels, recluster
@@ -20,6 +24,9 @@ from kanopy.solvers.registry import find_method
 from kanopy.solvers.run import Run
 
 Found = dict[str, float]
+
+SIZES = range(6, 31)
+"""Sizes of sub-problems that table 8 of 003 tells apart."""
 
 
 def loss(data: Microdata, solution: Solution, control: int) -> Found:
@@ -115,6 +122,21 @@ def rounds(data: Microdata, solution: Solution, control: int) -> Found:
     return {"rounds": float(best[1])}
 
 
+def regression(attribute: int, data: Microdata, solution: Solution, control: int) -> Found:
+    """Mean ℓ₂ distance of the estimated probabilities of an attribute's values (000, 6.2.8)."""
+    original = data.frame[list(data.quasi_identifiers)]
+    change = regression_change(original, solution.release(), data.nominal[attribute - 1])
+    return {f"regression-{attribute}": float(np.mean(list(change.distances.values())))}
+
+
+def subproblems(data: Microdata, solution: Solution, control: int) -> Found:
+    """How many sub-problems of each size Split & Carry solves (003, table 8), counted anew."""
+    chosen = find_method("split-carry").parse(solution.options)
+    steps = course(solution.problem, Run(solution.problem), chosen)
+    sizes = Counter(len(step.rows) for step in steps)
+    return {f"size_{size}": float(sizes[size]) for size in SIZES}
+
+
 def table(data: Microdata, solution: Solution | None, control: int) -> Found:
     """Of the data alone: occurring values per attribute, shares of confidentiality problems."""
     found = {f"values_{j + 1}": float(len(c)) for j, c in enumerate(data.categories)}
@@ -128,5 +150,7 @@ QUANTITIES: dict[str, Callable[[Microdata, Any, int], Found]] = {
     "clustering": clustering,
     "phases": phases,
     "rounds": rounds,
+    "subproblems": subproblems,
     "table": table,
+    **{f"regression-{attribute}": partial(regression, attribute) for attribute in (1, 3, 5)},
 }
