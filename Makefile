@@ -13,6 +13,7 @@ demo: $(READY)
 	"$(BIN)/kanopy" demo
 
 test: $(READY)
+	"$(BIN)/kanopy" compile
 	"$(BIN)/python" -m pytest -n 2 --dist worksteal
 
 lint: $(READY)

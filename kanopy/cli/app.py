@@ -282,6 +282,14 @@ def report(
     experiments.report(store, output, names or ["all"], quick, accept_older)
 
 
+@app.command("compile")
+def compile_kernels() -> None:
+    """Compile all kernels now, once after an installation, so that no later run waits for them."""
+    from kanopy.cli import commands
+
+    commands.compile_kernels()
+
+
 @app.command()
 def versions() -> None:
     """Print the versions that a bug report should name."""

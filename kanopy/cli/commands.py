@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -258,6 +259,16 @@ def fetch(name: str, folder: Path | None) -> None:
     with working(f"fetching {name}"):
         path = download(name, folder)
     console.print(f"{name} is at {path}", highlight=False)
+
+
+def compile_kernels() -> None:
+    """Compile all kernels."""
+    from kanopy.warming import compile_all
+
+    began = time.perf_counter()
+    with working("compiling"):
+        compile_all()
+    print(f"all kernels are compiled, after {time.perf_counter() - began:.0f} s")
 
 
 def versions() -> None:

@@ -333,7 +333,7 @@ def best_partition(
     --------
     >>> numbers = np.array([[0.0], [5.0], [1.0], [6.0]])
     >>> best_partition(numbers, np.empty((4, 0), np.int32), np.empty(0), 2, np.array([0, 0, 1, 1]))
-    (array([0, 1, 0, 1]), True)
+    (array([1, 0, 1, 0]), True)
     """
     n = len(numbers)
     labels = labels.copy()

@@ -18,7 +18,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -66,7 +65,7 @@ def fractional_solution(
     >>> data = example("aggregation")
     >>> run = Run(Problem(data, 3, "hamming"))
     >>> fractional_solution(data, 3, run, exact=True).value
-    4.0
+    6.0
     """
     weights = np.ascontiguousarray(data.nominal_weights)
     unit = float(weights.max(initial=0.0)) or 1.0
@@ -121,5 +120,5 @@ class AllRows(Master):
         shut = np.zeros(len(others))
         self._highs.changeColsBounds(len(others), others, shut, shut)
         self._highs.changeColsBounds(
-            1, np.zeros(1, dtype=np.int32), np.zeros(1), np.full(1, highspy.kHighsInf)
+            1, np.zeros(1, dtype=np.int32), np.zeros(1), np.full(1, np.inf)
         )

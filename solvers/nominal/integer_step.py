@@ -57,7 +57,7 @@ def integer_partition(
     >>> run = Run(Problem(data, 3, "hamming"))
     >>> duals = np.zeros(len(data.counts))
     >>> integer_partition(data, 3, duals, run, gamma=0.5, lam=1.5, exact=True).tolist()
-    [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    [0, 0, 2, 1, 1, 2, 0, 1, 2]
     """
     clusters, free = take_clusters(data, k, gamma * duals + lam, run, exact=exact)
     rest = np.repeat(np.arange(len(free)), free)

@@ -106,7 +106,7 @@ def own_partition(
     >>> from kanopy.instances.examples import example
     >>> problem = Problem(example("aggregation"), 3, "hamming")
     >>> own_partition(problem, Run(problem), ExactOptions(), fractional="e", integer="h").tolist()
-    [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    [1, 1, 0, 2, 2, 0, 1, 2, 0]
     """
     data, k = problem.data, problem.k
     if problem.n < 2 * k:

@@ -173,7 +173,7 @@ def near_combinations(problem: Problem, labels: Ints) -> Members:
     >>> data = Microdata.from_frame(frame)
     >>> problem = Problem(data, 3, "chi2", control=data.tables(1))
     >>> near_combinations(problem, np.array([0, 0, 0, 1, 1, 1])).start.tolist()
-    [0, 5, 9]
+    [0, 3, 7]
     """
     data = problem.data
     codes = data.codes[data.first_rows]
