@@ -86,7 +86,7 @@ class RandomProof:
                 tuple(rng.choice(self.types, int(rng.integers(1, self.types + 1)), False).tolist()),
                 int(rng.integers(2, 6)),
             )
-            for _ in range(int(rng.integers(0, 3)))
+            for _ in range(int(rng.choice([0, 0, 1, 2])))
         ]
         self.steps: list[Step | None] = []
         self.scopes: list[Scope] = []
@@ -106,7 +106,7 @@ class RandomProof:
         rng, number = self.rng, len(self.steps)
         self.steps.append(None)
         self.scopes.append(scope)
-        if depth < 3 and rng.random() < 0.5:
+        if depth < 3 and rng.random() < 0.35:
             rows, most, less, more = self.decision(scope)
             children = (self.add(less, depth + 1), self.add(more, depth + 1))
             self.steps[number] = Branch(rows, most, *children)
@@ -145,7 +145,7 @@ class RandomProof:
     def duals(self, scope):
         """Whole duals that are right for all clusters, or for all but one of the best partition."""
         rng = self.rng
-        count = float(rng.normal()) * self.top * (rng.random() < 0.5)
+        count = float(rng.normal()) * self.top * (rng.random() < 0.2)
         cuts = [(c, self.units(-rng.random() * self.top)) for c in range(len(self.cuts))]
         sides = [
             self.units(rng.random() * self.top) * (1 if lower else -1) * int(rng.random() < 0.7)
@@ -155,7 +155,7 @@ class RandomProof:
         clusters = [c for c in self.costs if scope.allows(c)]
         types = self.tight(duals, scope, clusters)
         cheapest = self.cheapest(scope)
-        if cheapest and rng.random() < 0.3:  # a little or far beyond one of its clusters
+        if cheapest and rng.random() < 0.5:  # a little or far beyond one of its clusters
             clusters.remove(cheapest[rng.integers(len(cheapest))])
             further = self.tight(duals, scope, clusters)
             types += rng.choice([0.01, 0.1, 1.0]) * (further - types)
@@ -209,12 +209,12 @@ class RandomProof:
 @pytest.mark.parametrize("cost", COSTS)
 def test_no_accepted_step_says_too_much(cost):
     accepted = false = 0
-    for seed in range(how_many(40, 3000)):
+    for seed in range(how_many(60, 3000)):
         given = RandomProof(np.random.default_rng([seed, COSTS.index(cost)]), cost)
         wrong = False
         for step, scope in zip(given.steps, given.scopes, strict=True):
             least = given.least(scope)
-            if isinstance(step, Leaf) and least is not None and scope.listed is None:
+            if isinstance(step, Leaf) and least is not None:
                 value = Fraction(given.value(step.duals, scope)) / Fraction(2) ** given.bits
                 wrong |= value > least
         false += wrong
