@@ -8,6 +8,7 @@ import pytest
 from oracles import random_instance
 
 import kanopy as kn
+from kanopy.solvers.costs import total_cost
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.trace import Event, Trace
 
@@ -177,3 +178,12 @@ def test_releases(data, good):
     kn.verify(data, release.drop(columns="note"), k=3)
     with pytest.raises(kn.KanopyError, match="say which k"):
         kn.verify(data, release)
+
+
+def test_columns_far_from_0_are_no_false_alarm():
+    """Means of numbers around 10^12 round off more than the tolerance of the objective."""
+    values = 1e12 + np.random.default_rng(0).normal(size=12)
+    data = kn.Microdata.from_frame(pd.DataFrame({"a": values}), standardize=False)
+    solution = kn.solve(data, 3, "mdav")  # verifies
+    near = kn.Microdata.from_frame(pd.DataFrame({"a": values - 1e12}), standardize=False)
+    assert solution.objective == pytest.approx(total_cost(near, solution.labels, "sse"), rel=1e-6)

@@ -1,0 +1,75 @@
+"""What branch-and-price only does on large tables, forced onto tiny ones, against brute force."""
+
+import numpy as np
+import pytest
+from oracles import optimum, random_instance
+from sizes import how_many
+
+import kanopy as kn
+from kanopy.solvers.branch_and_price import (
+    branching,
+    column_generation,
+    diving,
+    engine,
+    enumeration,
+    master,
+    pricer_sse,
+)
+
+COSTS = ("sse", "hamming", "range")
+
+SIZES = (
+    (master, "FEW_ROWS", (0, 500)),  # interior points
+    (column_generation, "NEARLY", (0.01, 0.5)),
+    (column_generation, "PER_ROW", (2, 4)),  # columns purged
+    (column_generation, "EARLY_BOUND", (1, 6)),
+    (column_generation, "EARLY_NODES", (10, 5_000_000)),
+    (pricer_sse, "MATRIX", (0, 2000)),  # k-d tree
+    (pricer_sse, "_BLOCK", (1, 2, 500)),
+    (pricer_sse, "_SLICE", (1, 4_000_000)),
+    (engine, "MANY_COLUMNS", (5, 10_000)),
+    (engine, "FEW_COLUMNS", (5, 2500)),
+    (engine, "WIDE", (0.0, 1e-3)),
+    (enumeration, "LISTING_NODES", (50, 20_000_000)),
+    (diving, "LAST_ROWS", (0, 20, 900)),
+    (diving, "LAST_MERGED", (0, 20, 2500)),
+    (diving, "IN_TIME", (0.8, 1e9)),
+    (branching, "NODE_COLUMNS", (5, 4000)),
+    (branching, "DIVE_EVERY", (1, 16)),
+)
+"""Constants with values for tiny tables and their own."""
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_no_bound_exceeds_the_optimum(monkeypatch, cost):
+    optimal = 0
+    for seed in range(how_many(40, 1500)):
+        rng = np.random.default_rng([seed, COSTS.index(cost)])
+        for module, name, values in SIZES:
+            monkeypatch.setattr(module, name, values[int(rng.integers(len(values)))])
+        k = int(rng.integers(2, 5))
+        n = int(rng.integers(2 * k, (8, 9, 10)[k - 2] + 1))
+        data = random_instance(rng, cost, n)
+        options = {
+            "cuts": bool(rng.random() < 0.7),
+            "enumeration": bool(rng.random() < 0.5),
+            "branching": bool(rng.random() < 0.8),
+            "most_columns": int(rng.choice([5, 60_000])),
+            "most_rows": int(rng.choice([3, 5000])),
+        }
+        best = optimum(data, k, cost)
+        s = kn.solve(
+            data,
+            k,
+            "branch-and-price",
+            cost=cost,
+            options=options,
+            stop=kn.MaxNodes(int(rng.choice([1, 20]))),
+            initial=np.arange(n) % (n // k),  # poor, so that there is something to do
+            seed=seed,
+        )
+        assert all(e.bound is None or e.bound <= best + 1e-9 for e in s.trace), seed
+        if s.status == "optimal":
+            optimal += 1
+            assert s.objective == pytest.approx(best, rel=1e-6, abs=1e-9), seed
+    assert optimal > 20
