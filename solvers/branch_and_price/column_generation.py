@@ -46,6 +46,9 @@ NEARLY = 0.01
 PER_ROW = 4
 """Columns per row that are kept while interior points are used, which begin anew every time."""
 
+PATIENCE = 100
+"""Rounds without a better bound after which interior points are given up."""
+
 EARLY_NODES = 5_000_000
 """Nodes of such a try, spread evenly over the roots. It comes before an unlimited search, too,
 which large clusters make very long while there are many columns to find."""
@@ -161,7 +164,10 @@ class ColumnGeneration:
         tolerance = 1e-9 * master.unit
         best = Bound()
         relaxation: Relaxation | None = None
+        raised = 0
         for rounds in range(1, most_rounds + 1):
+            if rounds - raised > PATIENCE:  # purged columns may come back for ever
+                central = False
             solved = master.centre(clock.remaining()) if central else None
             central = solved is not None
             solved = solved or master.solve(clock.remaining())
@@ -203,6 +209,7 @@ class ColumnGeneration:
             if self.closed is None:
                 value = lagrangian_bound(pricer, duals, master.cuts, priced, limits)
                 if value > best.value:
+                    raised = rounds
                     best = Bound(value, duals, master.cuts)
                     on_bound(best, relaxation)
                 if best.value >= cutoff:

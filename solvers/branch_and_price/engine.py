@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
+from kanopy.solvers.bounds import less_rounding
 from kanopy.solvers.branch_and_price.argument import Argument
 from kanopy.solvers.branch_and_price.column_generation import (
     Bound,
@@ -479,7 +480,8 @@ class Engine:
         if bound.duals is not None and bound.value > self.proof.value:
             self.proof = bound
             self.argument.improve(bound)
-        self.lower = max(self.lower, self.rounded(bound.value))
+        value = less_rounding(self.problem.data, self.problem.cost, self.rounded(bound.value))
+        self.lower = max(self.lower, value)
         reported = min(self.lower, self.upper())
         self.run.proved(reported, columns=len(self.master), cuts=len(self.master.cuts))
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from oracles import optimum, random_instance
 
@@ -27,3 +28,14 @@ def test_neighbour_bound_adds_up_over_strata():
     parts = [data.restrict(np.flatnonzero(data.stratum_of_row == s)) for s in (0, 1)]
     # restrict() keeps the column that names the strata: every part has one stratum.
     assert apart == pytest.approx(sum(kn.lower_bound(part, 4) for part in parts))
+
+
+def test_rounded_points_far_from_zero_raise_no_bound():
+    far = 99999.99931 + np.array([5, 0, 5, 0, 5, 52]) * 1e-5
+    near = [0.001] * 5 + [0.0]
+    frame = pd.DataFrame({"a": near, "b": far, "c": [0.001] * 6})
+    data = kn.Microdata.from_frame(frame, weights={"a": 3.0, "b": 2.5, "c": 0.5}, standardize=False)
+    links = {"must_link": [(0, 2)], "cannot_link": [(3, 5)]}
+    solution = kn.solve(data, 2, "branch-and-price", cost="sse", **links)
+    assert all(e.bound <= solution.objective for e in solution.trace if e.bound is not None)
+    assert solution.bound >= 0.99 * solution.objective
