@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -21,8 +22,8 @@ from kanopy.solving import solve
 
 ROWS, SECONDS = 24, 60.0
 
-GROUPS = (("sse",), ("hamming", "range", "max-error", "chi2"))
-"""Costs whose methods share kernels, for a process each: about the same to compile."""
+ORDER = ("sse", "range", "hamming", "chi2", "max-error")
+"""Costs whose methods hardly share kernels: a process each, those that take longest first."""
 
 
 def tiny_table(cost: str) -> Microdata:
@@ -37,37 +38,36 @@ def tiny_table(cost: str) -> Microdata:
     return Microdata.from_frame(frame[chosen])
 
 
-def warm(costs: Iterable[str]) -> int:
-    """Run every method for these costs on a tiny table; the number of runs."""
-    done = 0
-    for cost in costs:
-        data = tiny_table(cost)
-        for name, method in all_methods().items():
-            if cost not in method.costs or data.kind not in method.kinds:
-                continue
-            given = method.shape == "representatives"
-            initial = solve(data, 3, "random").labels if given else None
-            where = None if cost in CLUSTER_COSTS else 2
-            try:
-                solve(
-                    data,
-                    3,
-                    name,
-                    cost=cost,
-                    stop=MaxRuntime(SECONDS),
-                    control=where,
-                    initial=initial,
-                )
-            except KanopyError:
-                continue  # such as a method for one column only
-            done += 1
-    return done
+def warm(cost: str) -> None:
+    """Run every method for this cost on a tiny table."""
+    data = tiny_table(cost)
+    for name, method in all_methods().items():
+        if cost not in method.costs or data.kind not in method.kinds:
+            continue
+        given = method.shape == "representatives"
+        # a method may refuse the table, such as those for one column only
+        with suppress(KanopyError):
+            solve(
+                data,
+                3,
+                name,
+                cost=cost,
+                stop=MaxRuntime(SECONDS),
+                control=None if cost in CLUSTER_COSTS else 2,
+                initial=solve(data, 3, "random").labels if given else None,
+            )
 
 
-def compile_all() -> None:
-    """Compile everything, in two processes."""
-    code = "import sys; from kanopy.warming import warm; warm(sys.argv[1:])"
-    started = [subprocess.Popen([sys.executable, "-c", code, *costs]) for costs in GROUPS]
-    failed = sum(process.wait() != 0 for process in started)
+def compile_all(jobs: int = 2) -> None:
+    """Compile everything, in so many processes at a time."""
+    code = "import sys; from kanopy.warming import warm; warm(sys.argv[1])"
+
+    def compiled(cost: str) -> bool:
+        return subprocess.run([sys.executable, "-c", code, cost], check=False).returncode == 0
+
+    with ThreadPoolExecutor(jobs) as pool:
+        failed = [
+            cost for cost, good in zip(ORDER, pool.map(compiled, ORDER), strict=True) if not good
+        ]
     if failed:
-        raise KanopyError(f"compiling failed in {failed} of {len(started)} processes; see above")
+        raise KanopyError(f"compiling for {', '.join(failed)} failed; see the messages above")
