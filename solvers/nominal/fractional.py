@@ -8,6 +8,13 @@ finds none either, the heuristic solution is reached; the optimal one goes on by
 Rows of (4.3.2) are equations, so duals may have any sign, against (4.3.6): with u ≥ 0 the master
 would be that of coverings, and clusters of k rows cannot be made smaller.
 
+Masters of many equations begin otherwise, as the thesis allows (4.3, "any heuristic solution"):
+under the cluster of all rows nearly all of the optimal duals are those of a vertex in which a
+single row has the whole weight of the table, and it takes thousands of rounds of a cluster or two
+until the others have any. There the first columns are the clusters that Algorithm 5 makes of equal
+duals, an artificial column for each equation caps the duals, and of all optimal duals those in the
+middle are priced with.
+
 Identical rows are one type: one equation with the multiplicity as its right-hand side. The optimum
 is the same as by rows, since the mean over identical rows of optimal duals is optimal, too. The
 heuristic solution may differ, since each column stands for all its copies among identical rows.
@@ -36,6 +43,12 @@ Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6
 """A reduced cost is negative below minus this, in units of the largest weight."""
+
+FEW_EQUATIONS = 500
+"""Equations up to which the restricted master begins as printed."""
+
+UNUSED = 1e-3
+"""Interior points use artificial columns no more than this at their end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +86,14 @@ def fractional_solution(
     columns = np.ascontiguousarray(codes.T)
     most = most_columns or data.n
     limit = -TOLERANCE * unit
-    master = AllRows(data, k, unit)
     pricer = HammingPricer(data, k)
     pricer.stopping = run.stopping
     duals, value, bound, rounds = np.zeros(len(data.counts)), np.inf, -np.inf, 0
+    large = len(data.counts) > FEW_EQUATIONS
+    master: Master = Greedy(data, k, unit) if large else AllRows(data, k, unit)
     while not run.stopping(iterations=1):
-        relaxation = master.solve(run.remaining())
+        relaxation = master.centre(run.remaining()) if large else None
+        relaxation = relaxation or master.solve(run.remaining())
         if relaxation is None:
             break
         duals, value = relaxation.duals.types, relaxation.value
@@ -91,16 +106,37 @@ def fractional_solution(
             rows = padded([cluster], 2 * k - 1)
             if master.add(rows, pricer.costs(rows)):
                 continue
-        if not exact:
+        if exact:
+            search = Search(limit, per_root=3, deadline=time.perf_counter() + run.remaining())
+            plain = Duals(duals)
+            priced = pricer.price(plain, Cuts(), Restrictions(), search)
+            bound = max(bound, lagrangian_bound(pricer, plain, Cuts(), priced))
+            if len(priced) and master.add(priced.clusters, priced.costs):
+                continue
+        used = np.flatnonzero(relaxation.artificials > UNUSED) if large else ()
+        if len(used) == 0:
             break
-        search = Search(limit, per_root=3, deadline=time.perf_counter() + run.remaining())
-        plain = Duals(duals)
-        priced = pricer.price(plain, Cuts(), Restrictions(), search)
-        bound = max(bound, lagrangian_bound(pricer, plain, Cuts(), priced))
-        if len(priced) == 0 or master.add(priced.clusters, priced.costs) == 0:
-            break
+        master.raise_artificials(used)
     run.record(columns=len(master), lp=value if np.isfinite(value) else None)
     return Fractional(duals, value, bound, len(master), rounds)
+
+
+class Greedy(Master):
+    """A restricted master of many equations: the clusters of Algorithm 5 for equal duals.
+
+    An artificial column costs what a row adds at most to 2k − 2 others.
+    """
+
+    def __init__(self, data: Microdata, k: int, unit: float) -> None:
+        weights = np.ascontiguousarray(data.nominal_weights)
+        types = len(data.counts)
+        farthest = (2 * k - 2) * float(weights.sum())
+        super().__init__(data.counts, k, np.full(types, farthest), unit, most_clusters=data.n)
+        columns = np.ascontiguousarray(data.codes[data.first_rows].T)
+        clusters, reduced = greedy_clusters(
+            columns, weights, data.counts.copy(), np.full(types, unit), k, data.n, np.inf
+        )
+        self.add(clusters, reduced + unit * (clusters >= 0).sum(axis=1))
 
 
 class AllRows(Master):
