@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,12 @@ from kanopy.instances.generators import generate
 from kanopy.instances.microdata import Microdata
 from kanopy.measures.regression import regression_change
 from kanopy.solution import Solution
-from kanopy.solvers.costs import FREQUENCY_COSTS
+from kanopy.solvers.costs import FREQUENCY_COSTS, total_cost
+from kanopy.solvers.nominal.integer_step import integer_partition
+from kanopy.solvers.nominal.own import ExactOptions, own_fractional
+from kanopy.solvers.problem import Problem
 from kanopy.solvers.registry import find_method
+from kanopy.solvers.run import Run
 from kanopy.solvers.stop import MaxRuntime
 from kanopy.solving import solve
 
@@ -139,30 +143,31 @@ def dual_information(
     show: Show,
     lambdas: Sequence[float] = LAMBDAS,
 ) -> pd.DataFrame:
-    """Weight of the clustering for every γ and λ (6.2.3): one row per run."""
+    """Weight of the clustering for every γ and λ (6.2.3): one row per partition.
+
+    The fractional solution is the same for all of them, so each instance has it once; the clusters
+    are not aggregated, which would leave their weight as it is.
+    """
     rows = []
     for method in methods:
-        weighting = _lambda_option(method)
-        for gamma in GAMMAS:
-            for value in lambdas:
-                for instance in range(1, instances + 1):
-                    data = make(instance)
-                    options = {"gamma": gamma, weighting: value}
-                    solution, _ = solved(data, method, seconds=seconds, options=options)
-                    weight = measures(data, solution)["weight"]
-                    key = {"method": method, "gamma": gamma, "lambda": value}
-                    rows.append({**key, "instance": instance, "weight": weight})
-            show(f"{method}, γ = {gamma}: weight {np.mean([row['weight'] for row in rows]):.1f}")
+        name = split(method)[0]
+        known = find_method(name).options
+        if not name.startswith("own-") or not issubclass(known, ExactOptions):
+            raise KanopyError(f"method {method!r} has no γ and λ; choose one of own-eee … own-hhc")
+        fractional, integer = name[4:6]
+        for instance in range(1, instances + 1):
+            problem = Problem(make(instance), K, "hamming")
+            run = Run(problem, MaxRuntime(seconds))
+            data, solution = own_fractional(problem, run, known(), fractional)
+            for gamma, lam in product(GAMMAS, lambdas):
+                labels = integer_partition(
+                    data, K, solution.duals, run, gamma=gamma, lam=lam, exact=integer == "e"
+                )
+                weight = total_cost(problem.data, labels, "hamming")
+                key = {"method": method, "gamma": gamma, "lambda": lam}
+                rows.append({**key, "instance": instance, "weight": weight})
+            show(f"{method} #{instance}: {len(GAMMAS) * len(lambdas)} clusterings")
     return pd.DataFrame(rows)
-
-
-def _lambda_option(method: str) -> str:
-    """The name of λ among the options, as Python keeps the word itself."""
-    names = [option.name for option in fields(find_method(split(method)[0]).options)]
-    found = [name for name in names if name.startswith("lam")]
-    if "gamma" not in names or not found:
-        raise KanopyError(f"method {method!r} has no options γ and λ; it has {', '.join(names)}")
-    return found[0]
 
 
 def control_dimensions(

@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError, unknown
+from kanopy.instances.microdata import Microdata
 from kanopy.solvers.branch_and_price.start import unmerged
 from kanopy.solvers.frequency.aggregation import AggregationOptions, aggregate, complete
 from kanopy.solvers.heuristics.random_partition import random_partition
 from kanopy.solvers.nominal.clique_aggregation import CliqueOptions, clique_representatives
-from kanopy.solvers.nominal.fractional import fractional_solution
+from kanopy.solvers.nominal.fractional import Fractional, fractional_solution
 from kanopy.solvers.nominal.greedy_aggregation import GreedyOptions, greedy_representatives
 from kanopy.solvers.nominal.integer_step import integer_partition
 from kanopy.solvers.nominal.preprocessing import Choices
@@ -108,17 +109,12 @@ def own_partition(
     >>> own_partition(problem, Run(problem), ExactOptions(), fractional="e", integer="h").tolist()
     [1, 1, 0, 2, 2, 0, 1, 2, 0]
     """
-    data, k = problem.data, problem.k
-    if problem.n < 2 * k:
+    if problem.n < 2 * problem.k:
         return np.zeros(problem.n, dtype=np.int64)
-    if problem.n <= options.rows_apart:
-        data = unmerged(data)
-    solved = fractional_solution(
-        data, k, run, exact=fractional == "e", most_columns=options.most_columns
-    )
+    data, solved = own_fractional(problem, run, options, fractional)
     return integer_partition(
         data,
-        k,
+        problem.k,
         solved.duals,
         run,
         gamma=options.gamma,
@@ -126,6 +122,18 @@ def own_partition(
         exact=integer == "e",
         leftovers=options.leftovers,
     )
+
+
+def own_fractional(
+    problem: Problem, run: Run, options: ExactOptions, fractional: str
+) -> tuple[Microdata, Fractional]:
+    """The fractional step, which γ and λ have no part in, and the table that its duals are of."""
+    data = unmerged(problem.data) if problem.n <= options.rows_apart else problem.data
+    exact = fractional == "e"
+    solved = fractional_solution(
+        data, problem.k, run, exact=exact, most_columns=options.most_columns
+    )
+    return data, solved
 
 
 def own_aggregation(

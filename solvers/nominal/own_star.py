@@ -8,9 +8,12 @@ r"""``own*``: a partition of least weight, and of those one with a small χ² er
 
 The number of rows and structural zeros are kept. With ``representatives="members"`` each cluster
 becomes one of its members, as in the thesis (5.2). By default it may become any combination that
-*occurs in the table*, which is what the thesis asks for against unreasonable records (5.1), and
-that is in sum no farther from the cluster's rows than its farthest member. Members alone can be
-too few to come below the χ² error of own-hhe, whose clusters are heavier but offer more choice.
+*occurs in the table*, which is what the thesis asks for against unreasonable records (5.1);
+``near`` allows of these only such that are in sum no farther from the cluster's rows than its
+farthest member, and takes the place of the default where clusters times combinations are more than
+``choices``. Members alone can be too few to come below the χ² error of own-hhe, whose clusters are
+heavier but offer more choice, and near ones too few to come below that of SAFE, which moves rows
+between any two combinations.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from kanopy.solvers.stop import First, MaxIterations, MaxRuntime
 
 Ints = NDArray[np.int64]
 
-REPRESENTATIVES = ("occurring", "members")
+REPRESENTATIVES = ("occurring", "near", "members")
 
 SLICE = 200_000
 """Proposals of annealing between two questions whether to stop."""
@@ -59,8 +62,10 @@ class OwnStarOptions(AggregationOptions):
     Attributes
     ----------
     representatives
-        What a cluster may become: one of its ``members``, or any ``occurring`` combination that is
-        no farther from it.
+        What a cluster may become: any ``occurring`` combination, one that is ``near``, or one of
+        its ``members``.
+    choices
+        Clusters times combinations up to which all that occur are allowed.
     exact_rows
         Rows up to which partition and representatives are sought by exact methods.
     seconds
@@ -72,6 +77,7 @@ class OwnStarOptions(AggregationOptions):
     """
 
     representatives: str = "occurring"
+    choices: int = 20_000
     exact_rows: int = 2000
     seconds: float = 300.0
     starts: int = 4
@@ -111,11 +117,9 @@ def own_star(problem: Problem, run: Run, options: OwnStarOptions) -> Outcome:
         candidates = [first, moved]
         if problem.n <= options.exact_rows and not run.stopping():
             assert moved.labels is not None
-            near = None
-            if options.representatives == "occurring":
-                near = near_combinations(problem, moved.labels)
-            outcome = _aggregation(problem, moved.labels, run, options, near)
-            candidates.append(_as_counts(problem, outcome) if near is not None else outcome)
+            allowed = _allowed(problem, moved.labels, options)
+            outcome = _aggregation(problem, moved.labels, run, options, allowed)
+            candidates.append(_as_counts(problem, outcome))
         for outcome in candidates:
             run.found(outcome, problem.objective(outcome))
         best = min([*([] if best is None else [best]), *candidates], key=problem.objective)
@@ -164,6 +168,17 @@ def _aggregation(
     return replace(aggregate(problem, labels, part, options, members), bound=None)
 
 
+def _allowed(problem: Problem, labels: Ints, options: OwnStarOptions) -> Members | None:
+    """What clusters may become, if not only their members."""
+    if options.representatives == "members":
+        return None
+    kinds = len(problem.data.counts)
+    clusters = int(labels.max()) + 1
+    if options.representatives == "near" or clusters * kinds > options.choices:
+        return near_combinations(problem, labels)
+    return _members(problem, labels, [np.arange(kinds)] * clusters)
+
+
 def near_combinations(problem: Problem, labels: Ints) -> Members:
     """Occurring combinations that are in sum no farther from a cluster than its farthest member.
 
@@ -177,16 +192,19 @@ def near_combinations(problem: Problem, labels: Ints) -> Members:
     """
     data = problem.data
     codes = data.codes[data.first_rows]
-    sizes = np.bincount(labels)
     kinds = []
-    for cluster in range(len(sizes)):
+    for cluster in range(int(labels.max()) + 1):
         rows = np.flatnonzero(labels == cluster)
         apart = (codes[:, None, :] != data.codes[rows][None, :, :]) @ data.nominal_weights
         far = apart.sum(axis=1)
         kinds.append(np.flatnonzero(far <= far[data.types[rows]].max() + 1e-9))
+    return _members(problem, labels, kinds)
+
+
+def _members(problem: Problem, labels: Ints, kinds: list[Ints]) -> Members:
     kind = np.concatenate(kinds)
     start = np.concatenate([[0], np.cumsum([len(options) for options in kinds])])
-    return Members(sizes, start.astype(np.int64), kind, data.first_rows[kind])
+    return Members(np.bincount(labels), start.astype(np.int64), kind, problem.data.first_rows[kind])
 
 
 def _as_counts(problem: Problem, outcome: Outcome) -> Outcome:

@@ -12,6 +12,7 @@ import kanopy as kn
 from kanopy.solvers.branch_and_price.start import unmerged
 from kanopy.solvers.costs import total_cost
 from kanopy.solvers.frequency.aggregation import AggregationOptions, aggregate
+from kanopy.solvers.nominal import fractional
 from kanopy.solvers.nominal.clique_aggregation import clique_representatives
 from kanopy.solvers.nominal.enumeration_pricing import first_cluster
 from kanopy.solvers.nominal.fractional import fractional_solution
@@ -153,6 +154,22 @@ def test_optimal_fractional_solution_bounds_every_partition_and_is_the_same_by_r
         assert heuristic.value >= exact.value - 1e-6
 
 
+def test_masters_of_many_equations_reach_the_same_optimum(monkeypatch):
+    rng = np.random.default_rng(3)
+    for _ in range(15):
+        data = table(rng, int(rng.integers(7, 14)))
+        run = Run(Problem(data, 2, "hamming"))
+        printed = fractional_solution(data, 2, run, exact=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(fractional, "FEW_EQUATIONS", 0)
+            other = fractional_solution(data, 2, run, exact=True)
+            heuristic = fractional_solution(data, 2, run, exact=False)
+        assert other.value == pytest.approx(printed.value, abs=0.02)
+        assert other.bound <= printed.value + 1e-6
+        assert other.bound == pytest.approx(printed.value, abs=0.02)
+        assert heuristic.value >= printed.value - 0.02
+
+
 def clusters_of(rng, data, k):
     labels = np.minimum(np.arange(data.n) // k, data.n // k - 1)
     labels = rng.permutation(labels)
@@ -248,7 +265,7 @@ def test_own_star_keeps_the_least_weight_rows_and_structural_zeros():
         data = table(rng, 8)
         k = 2 + number % 2
         least = optimum(data, k, "hamming")
-        for representatives in ("members", "occurring"):
+        for representatives in ("members", "near", "occurring"):
             s = kn.solve(data, k, "own*", options={**STAR, "representatives": representatives})
             assert total_cost(data, s.labels, "hamming") == pytest.approx(least)
             told = [event for event in s.trace if event.weight is not None]
@@ -257,6 +274,27 @@ def test_own_star_keeps_the_least_weight_rows_and_structural_zeros():
             rows = {tuple(row) for row in data.frame.to_numpy().tolist()}
             assert {tuple(row) for row in s.release().to_numpy().tolist()} <= rows
             assert len(s.release()) == data.n
+
+
+def test_own_star_takes_the_best_of_all_combinations_that_occur():
+    rng = np.random.default_rng(5)
+    outside = 0
+    for _ in range(8):
+        data = table(rng, 8)
+        given = {**STAR, "starts": 1, "anneal": 0}
+        s = kn.solve(data, 2, "own*", control=2, options=given)
+        tables = data.tables(2)
+        goal = tables.values(data.counts)
+        sizes = np.bincount(s.labels)
+        least = np.inf
+        for kinds in product(range(len(data.counts)), repeat=len(sizes)):
+            counts = np.bincount(kinds, sizes, minlength=len(data.counts))
+            least = min(least, float(((tables.values(counts) - goal) ** 2 / goal).sum()))
+        assert s.objective == pytest.approx(least, abs=1e-6)
+        near = kn.solve(data, 2, "own*", control=2, options={**given, "representatives": "near"})
+        assert s.objective <= near.objective + 1e-9
+        outside += s.objective < near.objective - 1e-9
+    assert outside > 0
 
 
 def test_wrong_options_are_named():
