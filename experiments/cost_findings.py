@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -49,8 +49,27 @@ def of_methods(runs: pd.DataFrame) -> list[Finding]:
     for scenario in scenarios:
         for form, name in (("", "as we solve both"), (":formulation=paper", "as printed")):
             claim = f"{scenario}: mSAFE beats SAFE-basic in the χ² sum, {name} (6.2.7)"
-            found.append(_less(runs, claim, scenario, "chi2", f"msafe{form}", f"safe-basic{form}"))
+            finding = _less(runs, claim, scenario, "chi2", f"msafe{form}", f"safe-basic{form}")
+            found.append(_with_reason(finding, runs[runs["scenario"] == scenario], form))
     return found
+
+
+def _with_reason(finding: Finding, runs: pd.DataFrame, form: str) -> Finding:
+    """On how many instances the optimum of SAFE-basic that was returned is one of mSAFE, too.
+
+    Both have the least excess of the maximum error, mSAFE also the least deviation of those that
+    its weight allows. SAFE-basic leaves open which of its many optima a solver returns: one that
+    deviates no more is optimal for mSAFE as well, and then neither has a reason to have the smaller
+    χ² error.
+    """
+    if finding.holds is None:
+        return finding
+    by = runs.pivot_table(index="instance", columns="method", values="deviation")
+    same = int((by[f"safe-basic{form}"] <= by[f"msafe{form}"]).sum())
+    why = (
+        f"on {same} of {len(by)} instances the optimum of SAFE-basic deviates no more than mSAFE's"
+    )
+    return replace(finding, detail=f"{finding.detail}; {why}")
 
 
 def of_own_star(runs: pd.DataFrame) -> list[Finding]:
@@ -73,14 +92,20 @@ def of_own_star(runs: pd.DataFrame) -> list[Finding]:
 
 
 def of_dual_information(runs: pd.DataFrame) -> list[Finding]:
-    """A medium γ beats γ = 0 and γ = 1 (6.2.3); weights are averaged over λ and instances."""
+    """A medium γ beats γ = 0 and γ = 1 (6.2.3); weights are averaged over λ and instances.
+
+    The thesis solves the integer step exactly there, after optimal duals (γ up to 0.75 is medium)
+    and after heuristic ones (γ up to 0.5). What it says of these is also asked of the greedy step.
+    """
     found = []
     for method in dict.fromkeys(runs["method"]):
         mean = _means(runs[runs["method"] == method], "gamma", "weight")
-        for gamma in (0.25, 0.5):
+        name = str(method)
+        where = "6.2.3" if name[5:6] != "h" else "not in the thesis: its integer step is exact"
+        for gamma in (0.25, 0.5, 0.75) if name.startswith("own-e") else (0.25, 0.5):
             for extreme in (0.0, 1.0):
                 low, high = mean[gamma], mean[extreme]
-                claim = f"{method}: γ = {gamma:g} beats γ = {extreme:g} in weight (6.2.3)"
+                claim = f"{method}: γ = {gamma:g} beats γ = {extreme:g} in weight ({where})"
                 found.append(Finding(claim, low < high, f"{low:.1f} and {high:.1f}"))
     return found
 

@@ -100,6 +100,7 @@ def measures(data: Microdata, solution: Solution, control: int = CONTROL) -> dic
         "chi2": sum(errors[d].chi2 for d in errors if d <= control),
         "chi2_all": report.chi2,
         # As many rows as are lost and not gained are missing.
+        "deviation": report.deviation,
         "changed": (report.deviation + data.n - report.rows) / 2 / data.n,
         "weight": np.nan if solution.labels is None else report.hamming,
     }
@@ -160,8 +161,9 @@ def dual_information(
             run = Run(problem, MaxRuntime(seconds))
             data, solution = own_fractional(problem, run, known(), fractional)
             for gamma, lam in product(GAMMAS, lambdas):
+                clock = Run(problem, MaxRuntime(seconds))
                 labels = integer_partition(
-                    data, K, solution.duals, run, gamma=gamma, lam=lam, exact=integer == "e"
+                    data, K, solution.duals, clock, gamma=gamma, lam=lam, exact=integer == "e"
                 )
                 weight = total_cost(problem.data, labels, "hamming")
                 key = {"method": method, "gamma": gamma, "lambda": lam}

@@ -43,6 +43,7 @@ def runs(**values):
             "chi2": chi2 + shift,
             "weight": chi2,
             "kept": True,
+            "deviation": chi2,
             **{f"max_abs_{d}d": chi2 for d in (1, 2, 3)},
         }
         for method, chi2 in values.items()
@@ -64,6 +65,7 @@ def test_findings_hold_or_do_not_or_are_not_decided():
     assert line("an optimal fractional").startswith("not decided: ")
     assert line("a heuristic fractional").startswith("holds: ")
     assert line("mSAFE beats SAFE-basic in the χ² sum, as we").startswith("does not hold: ")
+    assert "on 2 of 2 instances" in line("mSAFE beats SAFE-basic in the χ² sum, as we")
     assert line("absolute error, dimension 1").startswith("does not hold: ")
     assert "msafe 5.00" in line("absolute error, dimension 1")
 
