@@ -21,8 +21,8 @@ the exit code counts those that do not hold.
 
 The thesis compares modified SAFE with *any* optimum of SAFE-basic that a solver returns: that is
 ``formulation=paper``. Our own search goes by the least deviation within each level of the maximum
-error, also for SAFE-basic, so that most of what it returns is optimal for modified SAFE as well, and
-neither has a reason to have the smaller χ² sum; the finding says on how many instances it is so.
+error, also for SAFE-basic: what it returns is often optimal for modified SAFE as well, and then
+neither has a reason to have the smaller χ² sum. The finding says on how many instances it is so.
 ``branch-and-price`` has the least weight of a clustering, the measure of all others. Published
 means (``published/cost_means.csv``) stand beside ours. Seconds are processor seconds of this
 process, without compilation; the thesis has wall seconds of its own machine. Exact methods stop
