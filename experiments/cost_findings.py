@@ -66,9 +66,7 @@ def _with_reason(finding: Finding, runs: pd.DataFrame, form: str) -> Finding:
         return finding
     by = runs.pivot_table(index="instance", columns="method", values="deviation")
     same = int((by[f"safe-basic{form}"] <= by[f"msafe{form}"]).sum())
-    why = (
-        f"on {same} of {len(by)} instances SAFE-basic deviates no more: optimal for mSAFE, too"
-    )
+    why = f"on {same} of {len(by)} instances SAFE-basic deviates no more: optimal for mSAFE, too"
     return replace(finding, detail=f"{finding.detail}; {why}")
 
 
