@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 NOTE = (
     "kanopy: compiling, only the first time a method runs after an installation "
@@ -31,8 +32,11 @@ class _Compiling(event.Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
         if self._depth == 0:
             self._began = time.perf_counter()
-            ours = event.data["dispatcher"].py_func.__module__.startswith("kanopy.")
-            if ours and not self.noted:
+            dispatcher = event.data["dispatcher"]
+            # what is not kept is small and compiled each time
+            kept = isinstance(dispatcher._cache, FunctionCache)
+            ours = dispatcher.py_func.__module__.startswith("kanopy.")
+            if kept and ours and not self.noted:
                 self.noted = True
                 print(NOTE, file=sys.stderr, flush=True)
         self._depth += 1
