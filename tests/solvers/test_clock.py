@@ -10,6 +10,7 @@ from kanopy.solvers.clock import now
 
 COMPILES = """
 import sys, numba, kanopy.solvers.clock
+sys.modules[sys.argv[1]] = sys.modules["__main__"]
 def one(x):
     return x + 1
 def two(x):
