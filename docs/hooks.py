@@ -47,9 +47,9 @@ MATHS = {
     r"\bar x_{Cj} = \frac1{|C|}\sum_{i\in C} x_{ij}",
     "hamming": r"\mathrm{hamming} = \sum_{C}\;\sum_{\{i,l\}\subseteq C}\sum_j w_j\,"
     r"[x_{ij}\ne x_{lj}]",
-    "range": r"\mathrm{range} = \sum_{C} |C| \sum_j w_j\, \frac{\max_{i\in C}x_{ij}-"
-    r"\min_{i\in C}x_{ij}}{U_j-L_j}\quad\text{(numbers)},\qquad"
-    r"\frac{|\{x_{ij}: i\in C\}|-1}{|D_j|}\quad\text{(categories)}",
+    "range": r"\mathrm{range} = \sum_{C} |C| \sum_j w_j\,\ell_j(C),\qquad \ell_j(C) = \begin{cases}"
+    r"\dfrac{\max_{i\in C}x_{ij}-\min_{i\in C}x_{ij}}{U_j-L_j} & \text{numbers}\\[2ex]"
+    r"\dfrac{|\{x_{ij}: i\in C\}|-1}{|D_j|} & \text{categories}\end{cases}",
     "max-error": r"\max_t\;\bigl(|(Ay^0-Ay)_t| - g_t\bigr) + w\sum_i |y_i-y^0_i|,\qquad"
     r"y_i\in\{0\}\cup\{k,k+1,\dots\}",
     "chi2": r"\chi^2 = \sum_t \frac{\bigl((Ay^0-Ay)_t\bigr)^2}{(Ay^0)_t} + w\sum_i|y_i-y^0_i|",
@@ -102,6 +102,21 @@ def on_files(files: Any, config: Any) -> Any:
     for path, text in pages():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Search without a server needs a script that the theme would load from the network."""
+    above = "../" * page.url.count("/")
+    return output.replace(
+        "https://unpkg.com/iframe-worker/shim", f"{above}assets/iframe-worker-shim.js"
+    )
+
+
+def on_post_template(output_content: str, template_name: str, config: Any) -> str:
+    """The same for the page of errors, which lies at the top."""
+    return output_content.replace(
+        "https://unpkg.com/iframe-worker/shim", "assets/iframe-worker-shim.js"
+    )
 
 
 def pages() -> Any:
@@ -180,6 +195,7 @@ def method_page(method: Method) -> str:
     module = importlib.import_module(method.run.__module__)
     code = method_code(method)
     flags = [
+        ("what", "this method"),
         ("shape", method.shape),
         ("costs", ", ".join(f"`{cost}`" for cost in method.costs)),
         ("data", ", ".join(method.kinds)),
@@ -192,7 +208,7 @@ def method_page(method: Method) -> str:
     parts = [
         f"# {inline(method.name)}\n",
         f"{inline(method.summary[0].upper() + method.summary[1:])}.\n",
-        "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in flags) + "\n",
+        table(*flags) + "\n",
         f"## The problem\n\n{PROBLEMS[method.shape]} "
         "See [concepts](../concepts.md) for shapes, costs and bounds.\n",
         "## The maths\n",
@@ -207,6 +223,12 @@ def method_page(method: Method) -> str:
     return "\n".join(parts)
 
 
+def table(*rows: tuple[str, ...]) -> str:
+    """A Markdown table; the first row is its head."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
+
+
 def options_table(options: type) -> str:
     """Options with their defaults, and what their docstring says."""
     fields = dataclasses.fields(options)
@@ -215,11 +237,11 @@ def options_table(options: type) -> str:
     rows = []
     for field in fields:
         default = None if field.default is dataclasses.MISSING else field.default
-        rows.append(f"| `{field.name}` | `{default!r}` |")
+        rows.append((f"`{field.name}`", f"`{default!r}`"))
     inherited = [c for c in reversed(options.__mro__[:-1]) if "Attributes" in (c.__doc__ or "")]
     notes = [markdown(c.__doc__) for c in inherited]
-    table = "| option | default |\n|---|---|\n" + "\n".join(rows)
-    return "\n".join(["Options, given as `options={…}`:\n", table, "", *notes, ""])
+    shown = table(("option", "default"), *rows)
+    return "\n".join(["Options, given as `options={…}`:\n", shown, "", *notes, ""])
 
 
 def methods_index() -> str:
@@ -265,9 +287,15 @@ def model_page(name: str) -> str:
     module = model_module(name)
     kind, arguments = MODELS[name]
     first, _, rest = inspect.cleandoc(module.__doc__).partition("\n\n")
-    lines = ["import kanopy as kn"]
+    lines = ["import pyomo.environ as pyo", "", "import kanopy as kn"]
     if "np." in arguments:
         lines.insert(0, "import numpy as np")
+    if name != "sse-nonlinear":  # no back-end here takes it
+        lines += [
+            "from kanopy.models.extract import extract",
+            "from kanopy.solvers.backends.choice import default_backend",
+            "from kanopy.solvers.backends.protocol import Limits",
+        ]
     lines += ["", DATA[kind].replace("n=60", "n=20")]
     if "start" in arguments:
         lines.append('start = kn.solve(data, k=3, method="random")')
@@ -275,9 +303,16 @@ def model_page(name: str) -> str:
     lines += [
         f'model = kn.build("{name}", data, k=3{given})',
         'print(model.nvariables(), "variables,", model.nconstraints(), "constraints")',
-        "for part in model.component_objects():",
-        '    print(f"{part.ctype.__name__:12} {part.name}")',
+        "for part in model.component_objects(pyo.Var):",
+        '    print(f"{part.name}: {len(part)} variables")',
     ]
+    if name != "sse-nonlinear":
+        lines += [
+            "",
+            "program = extract(model).form",
+            "answer = default_backend(program).solve(program, Limits(seconds=3))",
+            'print(f"{answer.status}: {answer.objective:.6g}, bound {answer.bound:.6g}")',
+        ]
     code = "\n".join(lines)
     return "\n".join(
         [
