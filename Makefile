@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 TYPECHECK := .typecheck
 FOLDERS := instances models solvers experiments
 
-.PHONY: demo test lint bench readme clean
+.PHONY: demo test lint bench readme docs clean
 
 demo: $(READY)
 	"$(BIN)/kanopy" demo
@@ -30,6 +30,11 @@ bench: $(READY)
 readme: $(READY)
 	"$(BIN)/python" -m kanopy.experiments.readme
 
+# The documentation as site/index.html, which needs no server and no network.
+docs: $(READY)
+	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	NO_MKDOCS_2_WARNING=1 "$(BIN)/python" -m mkdocs build --strict --quiet
+
 # The stamp is newer than pyproject.toml exactly when everything it names is installed.
 $(READY): pyproject.toml
 	"$(PYTHON)" -c "import sys; sys.exit(sys.version_info < (3, 11) and 'kanopy needs Python 3.11 or newer')"
@@ -38,4 +43,4 @@ $(READY): pyproject.toml
 	touch "$(READY)"
 
 clean:
-	rm -rf $(VENV) $(TYPECHECK) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(TYPECHECK) build dist site *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -48,7 +48,7 @@ def default_kind(solution: Solution) -> str:
         return "members"
     if solution.matches is not None:
         return "freeform"
-    return _DEFAULT[solution.cost]
+    return _DEFAULT.get(solution.cost, "members")
 
 
 def make_release(

@@ -120,6 +120,8 @@ def solve(
         outcome = _run_method(chosen, problem, run, parsed)
         bound = outcome.bound
         run.found(outcome, problem.objective(outcome))
+        if run.best is not None and run.best.solver is None:  # found on the way
+            run.best = replace(run.best, solver=outcome.solver)
     except KeyboardInterrupt:
         if run.best is None:
             raise

@@ -15,6 +15,7 @@ import pandas as pd
 
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
+from kanopy.solvers.clock import without_note
 from kanopy.solvers.costs import CLUSTER_COSTS
 from kanopy.solvers.registry import all_methods
 from kanopy.solvers.stop import MaxRuntime
@@ -40,6 +41,7 @@ def tiny_table(cost: str) -> Microdata:
 
 def warm(cost: str) -> None:
     """Run every method for this cost on a tiny table."""
+    without_note()
     data = tiny_table(cost)
     for name, method in all_methods().items():
         if cost not in method.costs or data.kind not in method.kinds:

@@ -15,6 +15,8 @@ range      \|C\| Σ_j w_j loss_j(C), loss = (max−min)/(U−L) for numbers and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,7 +35,36 @@ CLUSTER_COSTS: dict[str, tuple[str, ...]] = {
 FREQUENCY_COSTS = ("max-error", "chi2")
 """Costs of a frequency vector against control tables; see :func:`frequency_cost`."""
 
+ClusterCost = Callable[[Microdata, NDArray[np.int64]], float]
+"""Cost of the cluster of these rows."""
+
+_ADDED: dict[str, ClusterCost] = {}
+
 _DEFAULT = {"numeric": "sse", "nominal": "hamming", "mixed": "range"}
+
+
+def register_cost(name: str, *, kinds: tuple[str, ...]) -> Callable[[ClusterCost], ClusterCost]:
+    """Register the decorated function ``(data, rows) -> float`` as a further cluster cost.
+
+    Only methods that name it among their costs can minimise it. It must be monotone and
+    super-additive, as the others are, for clusters of k … 2k−1 rows to suffice; nothing here
+    checks that.
+    """
+
+    def add(function: ClusterCost) -> ClusterCost:
+        if name in FREQUENCY_COSTS or (name in CLUSTER_COSTS and name not in _ADDED):
+            raise KanopyError(f"cost {name!r} is taken; choose another name")
+        CLUSTER_COSTS[name] = kinds
+        _ADDED[name] = function
+        return function
+
+    return add
+
+
+def added_cost(data: Microdata, labels: NDArray[np.integer], cost: str) -> NDArray[np.float64]:
+    """What :func:`register_cost` was given for each cluster of a partition."""
+    clusters = range(int(labels.max()) + 1)
+    return np.array([_ADDED[cost](data, np.flatnonzero(labels == c)) for c in clusters])
 
 
 def default_cost(data: Microdata) -> str:
@@ -66,6 +97,8 @@ def cluster_costs(data: Microdata, labels: NDArray[np.integer], cost: str) -> ND
     >>> cluster_costs(data, np.array([0, 0, 1, 1]), "sse").tolist()
     [2.0, 0.5]
     """
+    if cost in _ADDED:
+        return added_cost(data, labels, cost)
     sizes = np.bincount(labels)
     if cost == "sse":
         return _sse(data, labels, sizes)

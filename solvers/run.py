@@ -7,7 +7,6 @@ them, a time limit, Ctrl-C or the end of the search, the best is at hand.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kanopy.checking.certificate import Certificate
+from kanopy.solvers.clock import now
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.stop import First, MaxRuntime, Never, Progress, StoppingRule
 from kanopy.solvers.trace import Event, Trace
@@ -63,11 +63,11 @@ class Run:
         """What a method that is asked for a proof leaves here; the labels are filled in later."""
         self._events: list[Event] = []
         self._listener = listener
-        self._start = time.perf_counter()
+        self._start = now()
 
     def elapsed(self) -> float:
         """Seconds since the run began."""
-        return time.perf_counter() - self._start
+        return now() - self._start
 
     def remaining(self) -> float:
         """Seconds until the time limit; ∞ without one."""

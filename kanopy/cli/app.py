@@ -125,10 +125,10 @@ def anonymize(
     from kanopy.cli import commands
 
     columns = inputs.Columns(
-        numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or []
+        numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or [], drop
     )
     question = inputs.Question(k, method, cost, time, seed, option or [])
-    commands.anonymize(file, columns, question, quiet, output, kind, drop, shuffle)
+    commands.anonymize(file, columns, question, quiet, output, kind, shuffle)
 
 
 @app.command()

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
+from pandas.api.types import is_float_dtype
 from rich.console import Console
 from rich.table import Table
 
 import kanopy
 from kanopy.cli.inputs import Columns, Question, names, read_instance
-from kanopy.instances.errors import KanopyError
 from kanopy.instances.files import write_table
 from kanopy.instances.microdata import Microdata
 from kanopy.solution import Solution
@@ -81,6 +82,23 @@ def check(path: Path, file: str) -> None:
     print(f"{certificate.cost}, k = {certificate.k}, {data.n} rows: {checked}")
 
 
+def warn_of_identifiers(data: Microdata) -> None:
+    """Say so if a column looks like names: its values would be published as value sets."""
+    for column in (*data.nominal, *data.confidential, *_untouched(data)):
+        values = data.frame[column]
+        if data.n > 1 and values.nunique() == data.n and not is_float_dtype(values):
+            print(
+                f"warning: {column!r} differs in every row; if it identifies people, "
+                f"leave it out with --drop {column}",
+                file=sys.stderr,
+            )
+
+
+def _untouched(data: Microdata) -> list[str]:
+    known = {*data.quasi_identifiers, *data.confidential, data.strata}
+    return [column for column in data.frame.columns if column not in known]
+
+
 def anonymize(
     file: str,
     columns: Columns,
@@ -88,21 +106,14 @@ def anonymize(
     quiet: bool,
     output: Path,
     kind: str | None,
-    drop: str,
     shuffle: bool,
 ) -> None:
     """Write the anonymised table."""
     with working(f"reading {file}"):
         data = read_instance(file, columns)
-    left_out = names(drop)
-    for name in left_out:
-        if name in data.quasi_identifiers or name not in data.frame.columns:
-            kept = [c for c in data.frame.columns if c not in data.quasi_identifiers]
-            raise KanopyError(
-                f"cannot drop {name!r}; columns that can be dropped: {', '.join(kept) or 'none'}"
-            )
+    warn_of_identifiers(data)
     solution = answer(data, question, display=not quiet)
-    release = solution.release(kind, shuffle=shuffle, seed=question.seed).drop(columns=left_out)
+    release = solution.release(kind, shuffle=shuffle, seed=question.seed)
     promise = f"{question.k}-anonymous"
     if solution.matches is None:
         kanopy.verify(data, release, k=question.k)

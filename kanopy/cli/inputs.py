@@ -25,11 +25,13 @@ class Columns:
     missing: str
     raw: bool
     hierarchies: list[str]
+    drop: str = ""
 
     @property
     def given(self) -> bool:
         """Whether any role or weight was named."""
-        return any((self.numeric, self.nominal, self.confidential, self.strata, self.weights))
+        named = (self.numeric, self.nominal, self.confidential, self.strata, self.weights)
+        return any((*named, self.drop))
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,10 @@ def _read(file: str, columns: Columns) -> Microdata:
 def _with_columns(frame: Any, columns: Columns, name: str) -> Microdata:
     from kanopy.instances.microdata import Microdata
 
+    for left_out in names(columns.drop):
+        if left_out not in frame.columns:
+            raise unknown("column to drop", left_out, map(str, frame.columns))
+        frame = frame.drop(columns=left_out)
     named = bool(columns.numeric or columns.nominal)
     return Microdata.from_frame(
         frame,

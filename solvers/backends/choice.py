@@ -10,6 +10,13 @@ from kanopy.solvers.backends.highs import HighsBackend
 from kanopy.solvers.backends.protocol import Backend
 from kanopy.solvers.backends.scip import ScipBackend
 
+_ADDED: dict[str, Backend] = {}
+
+
+def register_backend(adapter: Backend) -> None:
+    """Offer a further solver under its name, wherever an option ``backend`` is asked."""
+    _ADDED[adapter.name] = adapter
+
 
 def backends() -> dict[str, Backend]:
     """Every adapter by name; its ``unavailable()`` says whether it can be used here.
@@ -23,7 +30,7 @@ def backends() -> dict[str, Backend]:
         ScipBackend(),
         CpsatBackend(),
     )
-    return {adapter.name: adapter for adapter in adapters}
+    return {adapter.name: adapter for adapter in adapters} | _ADDED
 
 
 def find_backend(name: str) -> Backend:

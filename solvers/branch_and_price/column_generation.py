@@ -15,7 +15,6 @@ pricing yields both, and only complete pricing raises a bound.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -33,6 +32,7 @@ from kanopy.solvers.branch_and_price.pricing import (
     Restrictions,
     Search,
 )
+from kanopy.solvers.clock import now
 
 SAFETY = 1e-9
 """Share of the summed terms by which a bound is lowered: far above their rounding errors."""
@@ -63,15 +63,15 @@ class Clock:
 
     def over(self) -> bool:
         """Whether to end now."""
-        return time.perf_counter() >= self.deadline or self.stopping()
+        return now() >= self.deadline or self.stopping()
 
     def remaining(self) -> float:
         """Seconds left."""
-        return max(0.0, self.deadline - time.perf_counter())
+        return max(0.0, self.deadline - now())
 
     def within(self, seconds: float) -> Clock:
         """The same clock with at most so many seconds."""
-        return replace(self, deadline=min(self.deadline, time.perf_counter() + seconds))
+        return replace(self, deadline=min(self.deadline, now() + seconds))
 
 
 @dataclass

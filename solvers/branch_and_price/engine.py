@@ -8,7 +8,6 @@ and Aloise, Hansen, Rocha and Santi, *Column generation bounds for numerical mic
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -44,6 +43,7 @@ from kanopy.solvers.branch_and_price.start import (
     with_start,
 )
 from kanopy.solvers.branch_and_price.subset_row import cuts_of_rows, separate
+from kanopy.solvers.clock import now
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.run import Run
 from kanopy.solvers.stop import First, MaxRuntime
@@ -143,7 +143,7 @@ class Engine:
         self.types = problem.data.types
         self.links = link_types(problem.links, self.types)
         self.largest = problem.links.largest_cluster(problem.n, problem.k)
-        self.clock = Clock(time.perf_counter() + run.remaining(), run.stopping)
+        self.clock = Clock(now() + run.remaining(), run.stopping)
         self.lower = floor
         single = bool(self.problem.data.counts.max() == 1)
         self.branches = options.branching and (single or problem.n <= options.most_rows)

@@ -19,7 +19,6 @@ of tables that are not printed, η = 6 is enumerated up to n = 100; the master h
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +35,7 @@ from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
 from kanopy.solvers.branch_and_price.rounding import Rounding
 from kanopy.solvers.branch_and_price.start import clusters_of, padded, split_large, unmerged
+from kanopy.solvers.clock import now
 from kanopy.solvers.heuristics.gain import check_gain
 from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.problem import Outcome, Problem
@@ -188,10 +188,10 @@ class _Generation:
 
     def search(self, duals: NDArray[np.float64], size: int) -> NDArray[np.int32] | None:
         """The cluster of least reduced cost among all of one size, if that is negative."""
-        deadline = time.perf_counter() + self.run.remaining()
+        deadline = now() + self.run.remaining()
         search = Search(-self.tolerance, per_root=1, sizes=(size,), deadline=deadline)
         priced = self.pricer.price(Duals(duals), Cuts(), Restrictions(), search)
-        if time.perf_counter() >= deadline or self.run.stopping():
+        if now() >= deadline or self.run.stopping():
             return None
         best = np.argsort(priced.reduced_costs, kind="stable")[:1]
         return priced.clusters[best]
@@ -211,7 +211,7 @@ class _Generation:
 
     def bound(self, duals: Duals) -> float | None:
         """What a complete search proves for the last duals."""
-        deadline = time.perf_counter() + self.run.remaining()
+        deadline = now() + self.run.remaining()
         search = Search(-self.tolerance, per_root=1, deadline=deadline)
         plain = Duals(duals.types)
         priced = self.pricer.price(plain, Cuts(), Restrictions(), search)

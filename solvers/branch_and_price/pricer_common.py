@@ -18,7 +18,6 @@ rounded down to multiples of 2⁻³⁶: adding and removing them is then exact h
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
+from kanopy.solvers.clock import now
 from kanopy.solvers.kernels.inner import inner, kernel
 
 Floats = NDArray[np.float64]
@@ -233,7 +233,7 @@ def run(
             found += written
             walk.counters[WRITTEN] = 0
         complete = status == DONE and not walk.counters[LIMITED]
-        late = time.perf_counter() > search.deadline
+        late = now() > search.deadline
         if status == DONE or late or (stopping is not None and stopping()):
             break
         if most_columns and found >= most_columns:

@@ -8,8 +8,6 @@ cluster that holds the root i and y costs at least D_iy/2, and all its duals are
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
@@ -19,6 +17,7 @@ from kanopy.solvers.branch_and_price.components import components
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
 from kanopy.solvers.branch_and_price.search_sse import search_roots
+from kanopy.solvers.clock import now
 
 MATRIX = 2000
 """Types up to which all squared distances are kept; above, lists of near types are far faster."""
@@ -140,7 +139,7 @@ class SsePricer:
             if search.most_columns and total >= search.most_columns:
                 complete &= not capped and begin >= number
                 break
-            if begin < number and time.perf_counter() > search.deadline:
+            if begin < number and now() > search.deadline:
                 complete = False
                 break
         return self._priced(found, least, complete, nodes, duals, cuts, search)

@@ -101,7 +101,7 @@ class Search:
     sizes
         Cluster sizes to look at; empty means all that the pricer knows, k … 2k−1 by default.
     deadline
-        Give up, incomplete, soon after ``time.perf_counter()`` passes this.
+        Give up, incomplete, soon after the clock passes this.
     """
 
     threshold: float = -1e-9

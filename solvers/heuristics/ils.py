@@ -20,7 +20,6 @@ two neighbours at most, so that a row also sees others than its copies.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.branch_and_price.column_generation import Clock
+from kanopy.solvers.clock import now
 from kanopy.solvers.heuristics.ona import ona_star_labels
 from kanopy.solvers.heuristics.seen import SeenClusters
 from kanopy.solvers.kernels.crossover import recombine
@@ -187,7 +187,7 @@ def combine(cooling: Cooling, seen: SeenClusters, speed: float) -> None:
     relaxations, which take longer the larger the clusters are.
     """
     run, options = cooling.run, cooling.options
-    clock = Clock(time.perf_counter() + run.remaining(), run.stopping)
+    clock = Clock(now() + run.remaining(), run.stopping)
     if seen.relax(cooling.best, cooling.price, clock) is None:
         return
     if run.remaining() > PRICED:

@@ -8,7 +8,6 @@ other look for a better partition. Nothing is proven here: the columns are not a
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import replace
 
@@ -27,6 +26,7 @@ from kanopy.solvers.branch_and_price.pricing import (
     quick_search,
 )
 from kanopy.solvers.branch_and_price.start import clusters_of, labels_of, padded
+from kanopy.solvers.clock import now
 from kanopy.solvers.kernels.ils import TABLE, new_pool
 
 AT_ONCE = 50_000
@@ -135,14 +135,14 @@ class SeenClusters:
         pricer = pricer_of(cost)(self._data, self.k, 2 * self.k - 1)
         added = master.types
         while added >= FEW * master.types and not clock.over():
-            began = time.perf_counter()
+            began = now()
             relaxation = master.centre(clock.remaining())
             if relaxation is None:
                 return
             search = replace(quick_search(cost, self.k), deadline=clock.deadline)
             priced = pricer.price(relaxation.duals, Cuts(), Restrictions(), search)
             added = master.add(priced.clusters, priced.costs) if len(priced) else 0
-            if time.perf_counter() - began > ROUND * clock.remaining():
+            if now() - began > ROUND * clock.remaining():
                 return
 
     def improve(self, clock: Clock, rng: np.random.Generator) -> tuple[NDArray[np.int64], bool]:
@@ -169,11 +169,11 @@ class SeenClusters:
             number[types] = np.arange(len(types))
             candidates = number[clusters[inside]]
             start = np.bincount(held[region], minlength=len(costs))[inside].astype(np.float64)
-            began = time.perf_counter()
+            began = now()
             chosen = choose(
                 candidates, costs[inside], sides[types], self.k, clock.within(TOO_LONG), start=start
             )
-            seconds = time.perf_counter() - began
+            seconds = now() - began
             proven = chosen.optimal and len(region) == len(held) and len(inside) == len(costs)
             failures += 1
             if chosen.clusters is not None:

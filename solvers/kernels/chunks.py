@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+
+from kanopy.solvers.clock import now
 
 Stopping = Callable[[], bool]
 """Asked between portions whether to stop."""
@@ -32,12 +33,12 @@ def in_chunks(
     """
     steps = 16
     while True:
-        begin = time.perf_counter()
+        begin = now()
         if advance(steps):
             return True
         if stopping():
             return False
-        took = time.perf_counter() - begin
+        took = now() - begin
         if took < seconds / 2:
             steps *= 2
         elif took > seconds:

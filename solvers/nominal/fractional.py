@@ -22,7 +22,6 @@ heuristic solution may differ, since each column stands for all its copies among
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +33,7 @@ from kanopy.solvers.branch_and_price.master import Master
 from kanopy.solvers.branch_and_price.pricer_hamming import HammingPricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
 from kanopy.solvers.branch_and_price.start import padded
+from kanopy.solvers.clock import now
 from kanopy.solvers.costs import total_cost
 from kanopy.solvers.nominal.enumeration_pricing import first_cluster
 from kanopy.solvers.nominal.greedy_pricing import greedy_clusters
@@ -107,7 +107,7 @@ def fractional_solution(
             if master.add(rows, pricer.costs(rows)):
                 continue
         if exact:
-            search = Search(limit, per_root=3, deadline=time.perf_counter() + run.remaining())
+            search = Search(limit, per_root=3, deadline=now() + run.remaining())
             plain = Duals(duals)
             priced = pricer.price(plain, Cuts(), Restrictions(), search)
             bound = max(bound, lagrangian_bound(pricer, plain, Cuts(), priced))

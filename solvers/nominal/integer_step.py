@@ -16,8 +16,6 @@ Of equal minima the greedy cluster is taken if it is one, else the first that th
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +23,7 @@ from kanopy.instances.microdata import Microdata
 from kanopy.solvers.branch_and_price.pricer_hamming import HammingPricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
 from kanopy.solvers.branch_and_price.start import labels_of, padded
+from kanopy.solvers.clock import now
 from kanopy.solvers.nominal.greedy_pricing import greedy_clusters
 from kanopy.solvers.run import Run
 
@@ -106,7 +105,7 @@ def _minimum(
     _count(available, greedy, 1)
     pricer.multiplicities = available
     threshold = value - 1e-9 * max(1.0, abs(value))
-    search = Search(threshold, per_root=1, deadline=time.perf_counter() + run.remaining())
+    search = Search(threshold, per_root=1, deadline=now() + run.remaining())
     priced = pricer.price(Duals(rewards), Cuts(), Restrictions(), search)
     pricer.multiplicities = counts
     if len(priced) == 0:

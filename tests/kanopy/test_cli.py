@@ -179,3 +179,18 @@ def test_check_verifies_a_certificate(tmp_path):
     refused = kanopy("check", proof, other)
     assert refused.returncode == 1
     assert refused.stderr.startswith("verification failed: the certificate belongs to another")
+
+
+def test_names_are_dropped_before_roles_are_guessed(table, tmp_path):
+    path, _, numbers = table
+    out = tmp_path / "safe.csv"
+    asked = ("anonymize", path, "-k", 4, "-m", "random", "-o", out)
+    warned = invoke(*asked)
+    assert warned.exit_code == 0
+    assert "--drop name" in warned.stderr
+    result = invoke(*asked, "--drop", "name")
+    assert result.exit_code == 0
+    assert "warning" not in result.stderr
+    assert list(pd.read_csv(out).columns) == [*numbers, "sex"]
+    with pytest.raises(kn.KanopyError, match="unknown column to drop 'nam'"):
+        invoke(*asked, "--drop", "nam")

@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +7,7 @@ from sizes import how_many
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.branch_and_price.pricer_range import RangePricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
+from kanopy.solvers.clock import now
 from kanopy.solvers.costs import cluster_costs
 
 
@@ -96,5 +95,5 @@ def test_stopping_ends_a_search_incomplete():
 def test_a_deadline_ends_a_search_incomplete():
     pricer = RangePricer(_random_data(6, 300, 5), 5)
     duals = Duals(np.full(len(pricer.multiplicities), 50.0))
-    late = Search(threshold=0.0, per_root=0, deadline=time.perf_counter())
+    late = Search(threshold=0.0, per_root=0, deadline=now())
     assert not pricer.price(duals, Cuts(), Restrictions(), late).complete
