@@ -59,6 +59,7 @@ QUENCH = 0.1
 LONG = 200
 """With less time left than for so many cycles like the last, a slow one takes half of it."""
 
+PARTS = 4
 SLOW = 0.5
 """Share of the time left that a slow cycle takes."""
 
@@ -145,6 +146,7 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
     if limited and len(problem.data.counts) <= COMBINED:
         cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
     length, failures, warmth, slow = options.first_cycle * problem.n, 0, 1.0, False
+    deadline = 0.0
     while failures < options.cycles:
         began = run.elapsed()
         slack = math.inf if slow else -math.inf
@@ -155,11 +157,17 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
         if not done:
             return
         seconds = run.elapsed() - began
+        left = run.remaining() if limited else math.inf
         if slow and cooling.seen is not None:
+            if left - 0.5 * seconds > deadline:
+                length = int(length * (left - deadline) / seconds / max(1, round((left - deadline) / seconds)))
+                continue
             combine(cooling, cooling.seen, length / max(seconds, 1e-3))
             return
-        left = run.remaining() if limited else math.inf
         length, warmth, slow = next_cycle(length, seconds, left)
+        if slow:
+            deadline = (1 - SLOW) * left
+            if left > 8 * seconds: length = max(1, length // PARTS)
 
 
 def next_cycle(length: int, seconds: float, remaining: float) -> tuple[int, float, bool]:

@@ -54,6 +54,8 @@ iterations kept, and the state of the random numbers."""
 PATIENCE = 10_000
 """Work that a descent may take, times k²: a hundred times what most need."""
 
+DRAWS = 13
+"""Numbers drawn for the kind of a change: one dissolves, four each create, swap and redivide."""
 
 TABLE = 1 << 20
 """Entries of a pool's table; half of them are used at most."""
@@ -363,15 +365,19 @@ def _resplit(table, state, u):
 
 
 @inner
-def _perturb(table, state, u, move):
-    if move == 0:
-        return _create(table, state, u) and _rehouse(table, state)
-    if move == 1:
+def _perturb(table, state, u, draw):
+    """One of the changes around u, by a number among 0 … ``DRAWS`` − 1.
+
+    A dissolved cluster hardly ever pays and its rows make long descents; creation also dissolves.
+    """
+    if draw == 0:
         if state.counters[IN_USE] == 1:
             return False
         _empty(state, state.units[u, LABEL])
         return _rehouse(table, state)
-    if move == 2:
+    if draw % 3 == 0:
+        return _create(table, state, u) and _rehouse(table, state)
+    if draw % 3 == 1:
         return _swap_some(table, state, u)
     return _resplit(table, state, u)
 
@@ -492,7 +498,7 @@ def iterate(table, state, pool, slack, hot, cold, start, end, limit, noise):
         counters[UNHOUSED] = 0
         counters[WORK] += 1
         u = below(counters, state.units.shape[0])
-        fine = _perturb(table, state, u, below(counters, 4))
+        fine = _perturb(table, state, u, below(counters, DRAWS))
         if fine:
             before = 0.0
             for entry in range(counters[SAVED]):
