@@ -25,8 +25,12 @@ class Finding:
 
 
 def of_methods(runs: pd.DataFrame) -> list[Finding]:
-    """Findings that compare methods; ``runs`` as of :func:`cost_studies.compare_methods`."""
+    """Findings that compare methods; ``runs`` as of :func:`cost_studies.compare_methods`.
+
+    ``own*`` has no part in them, since the thesis does not know it.
+    """
     found = []
+    runs = runs[runs["method"] != "own*"]
     scenarios = list(dict.fromkeys(runs["scenario"]))
     for scenario in scenarios:
         for fractional in "eh":

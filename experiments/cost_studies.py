@@ -155,7 +155,7 @@ def dual_information(
         known = find_method(name).options
         if not name.startswith("own-") or not issubclass(known, ExactOptions):
             raise KanopyError(f"method {method!r} has no γ and λ; choose one of own-eee … own-hhc")
-        fractional, integer = name[4:6]
+        fractional, integer = name[4], name[5]
         for instance in range(1, instances + 1):
             problem = Problem(make(instance), K, "hamming")
             run = Run(problem, MaxRuntime(seconds))

@@ -113,8 +113,8 @@ def fractional_solution(
             bound = max(bound, lagrangian_bound(pricer, plain, Cuts(), priced))
             if len(priced) and master.add(priced.clusters, priced.costs):
                 continue
-        used = np.flatnonzero(relaxation.artificials > UNUSED) if large else ()
-        if len(used) == 0:
+        used = np.flatnonzero(relaxation.artificials > UNUSED)
+        if not large or len(used) == 0:
             break
         master.raise_artificials(used)
     run.record(columns=len(master), lp=value if np.isfinite(value) else None)
