@@ -19,6 +19,7 @@ two neighbours at most, so that a row also sees others than its copies.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from dataclasses import dataclass
@@ -56,6 +57,10 @@ BURST = 1_000_000
 QUENCH = 0.1
 """Length of the end of a cycle, at temperature 0, as a share of the cooling."""
 
+WARMTHS, TRIES = (0.5, 1.0), 4
+"""Relative temperatures of the cycles in turn, and those without a better partition after which
+they become longer."""
+
 SLOW = 0.5
 """Share of the time that cycles take before the program does."""
 
@@ -65,7 +70,7 @@ COLLECTING = 0.7
 COMBINED = 10_000
 """Types up to which the clusters seen are combined by a program."""
 
-ROUNDS, WARM, SLACK = 5, 0.8, 0.01
+ROUNDS, WARM, SLACK = 5, 0.4, 0.01
 """Short cycles before a program at most, their relative temperature, and the reduced cost, as a
 share of the gap, up to which they collect."""
 
@@ -99,7 +104,7 @@ class ILSOptions:
     """
 
     neighbours: int = 10
-    hot: float = 0.1
+    hot: float = 0.2
     cold: float = 0.02
     first_cycle: int = 1
     cycles: int = 5
@@ -143,36 +148,37 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
         cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
     share = run.remaining() * (SLOW if cooling.seen is not None else 1.0)
     end = run.elapsed() + share if limited else math.inf
-    length, failures = options.first_cycle * problem.n, 0
-    while failures < options.cycles:
+    length, failures, warmths = options.first_cycle * problem.n, 0, itertools.cycle(WARMTHS)
+    while failures < options.cycles * TRIES:
         began = run.elapsed()
         slack = math.inf if cooling.seen and end - began < COLLECTING * share else -math.inf
-        done, better = cooling.cycle(options.hot, length, slack)
+        done, better = cooling.cycle(next(warmths) * options.hot, length, slack)
         if not done:
             return
         failures = 0 if better else failures + 1
         seconds = run.elapsed() - began
-        length = next_length(length, seconds, end - run.elapsed(), better)
+        longer = failures > 0 and failures % TRIES == 0
+        length = next_length(length, seconds, end - run.elapsed(), longer)
         if length == 0:
             break
     if cooling.seen is not None:
         combine(cooling, cooling.seen, options.first_cycle * problem.n)
 
 
-def next_length(length: int, seconds: float, remaining: float, better: bool) -> int:
-    """Length of the cycle after one that took so many seconds: twice as long if that was no better.
+def next_length(length: int, seconds: float, remaining: float, longer: bool) -> int:
+    """Length of the cycle after one that took so many seconds: the same, or twice as long.
 
     What is left of the time is filled, and 0 if that is less than half of what the last one took.
 
-    >>> next_length(1000, 0.1, 9.0, better=True), next_length(1000, 0.1, 9.0, better=False)
+    >>> next_length(1000, 0.1, 9.0, False), next_length(1000, 0.1, 9.0, True)
     (1000, 2000)
-    >>> next_length(1000, 5.0, 4.0, better=False), next_length(1000, 5.0, 2.0, better=True)
+    >>> next_length(1000, 5.0, 4.0, True), next_length(1000, 5.0, 2.0, True)
     (760, 0)
     """
     fitting = remaining / max(seconds, 1e-3)
     if fitting < 0.5:
         return 0
-    wanted = length if better else 2 * length
+    wanted = 2 * length if longer else length
     return max(1, int(min(wanted, 0.95 * length * fitting)))
 
 
@@ -206,7 +212,7 @@ def combine(cooling: Cooling, seen: SeenClusters, shortest: int) -> None:
                 if not done:
                     return
                 seconds = run.elapsed() - began
-                length = next_length(length, seconds, end - run.elapsed(), better)
+                length = next_length(length, seconds, end - run.elapsed(), not better)
         if seen.relax(cooling.best, cooling.price, clock) is None:
             return
         labels, complete = seen.improve(clock.within(0.8 * run.remaining()), run.rng)
