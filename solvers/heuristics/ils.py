@@ -6,11 +6,12 @@ dissolved, mixed and divided anew around random rows; each change is followed by
 and kept if it is better, or worse by no more than the temperature allows. The temperature falls in
 cycles that begin at the best partition so far. After a cycle, the clusters of both partitions fall
 into independent parts, and of each part the cheaper side is taken, so a cycle pays if it improved
-anything anywhere. Each cycle is twice as long as the one before.
+anything anywhere. Short cycles leave many such parts, and therefore come first; where several in a
+row find nothing better, they become twice as long.
 
-Under a time limit a slow cycle takes half of the time. The clusters it met become columns of a
-set-partitioning program (:mod:`seen`), out of which MIPs choose a better partition region by
-region; short cycles collect further clusters that its duals ask for, and so on. With much time the
+Under a time limit cycles take half of the time. The clusters that the later ones met become columns
+of a set-partitioning program (:mod:`seen`), out of which MIPs choose a better partition region by
+region; further cycles collect clusters that its duals ask for, and so on. With much time the
 pricing of ``branch-and-price`` adds its own.
 
 Rows are neighbours if they are near each other in the terms of the cost; identical rows count as
@@ -65,14 +66,14 @@ SLOW = 0.5
 """Share of the time that cycles take before the program does."""
 
 COLLECTING = 0.7
-"""Share of a slow cycle, its end, from which clusters are collected."""
+"""Share of the cycles' time, its end, from which clusters are collected."""
 
 COMBINED = 10_000
 """Types up to which the clusters seen are combined by a program."""
 
 ROUNDS, WARM, SLACK = 5, 0.4, 0.01
-"""Short cycles before a program at most, their relative temperature, and the reduced cost, as a
-share of the gap, up to which they collect."""
+"""Relaxations before a program, the relative temperature of the cycles after each, and the reduced
+cost, as a share of the gap, up to which these collect."""
 
 PRICED = 10.0
 """Seconds left above which the program also gets clusters that pricing finds."""
@@ -97,7 +98,7 @@ class ILSOptions:
     first_cycle
         Iterations of the first cycle, per row.
     cycles
-        Cycles without a better partition after which the search ends.
+        Lengths of cycles without a better partition after which the search ends.
     fill_time
         Let the last cycles fill a time limit. Without, lengths never depend on the clock, so runs
         that end by another rule are alike.
@@ -151,7 +152,8 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
     length, failures, warmths = options.first_cycle * problem.n, 0, itertools.cycle(WARMTHS)
     while failures < options.cycles * TRIES:
         began = run.elapsed()
-        slack = math.inf if cooling.seen and end - began < COLLECTING * share else -math.inf
+        collecting = cooling.seen is not None and end - began < COLLECTING * share
+        slack = math.inf if collecting else -math.inf
         done, better = cooling.cycle(next(warmths) * options.hot, length, slack)
         if not done:
             return
