@@ -6,11 +6,12 @@ dissolved, mixed and divided anew around random rows; each change is followed by
 and kept if it is better, or worse by no more than the temperature allows. The temperature falls in
 cycles that begin at the best partition so far. After a cycle, the clusters of both partitions fall
 into independent parts, and of each part the cheaper side is taken, so a cycle pays if it improved
-anything anywhere. Each cycle is twice as long as the one before.
+anything anywhere. Short cycles leave many such parts, and therefore come first; where several in a
+row find nothing better, they become twice as long.
 
-Under a time limit a slow cycle takes half of the time. The clusters it met become columns of a
-set-partitioning program (:mod:`seen`), out of which MIPs choose a better partition region by
-region; short cycles collect further clusters that its duals ask for, and so on. With much time the
+Under a time limit cycles take half of the time. The clusters that the later ones met become columns
+of a set-partitioning program (:mod:`seen`), out of which MIPs choose a better partition region by
+region; further cycles collect clusters that its duals ask for, and so on. With much time the
 pricing of ``branch-and-price`` adds its own.
 
 Rows are neighbours if they are near each other in the terms of the cost; identical rows count as
@@ -19,6 +20,7 @@ two neighbours at most, so that a row also sees others than its copies.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -56,22 +58,22 @@ BURST = 1_000_000
 QUENCH = 0.1
 """Length of the end of a cycle, at temperature 0, as a share of the cooling."""
 
-LONG = 200
-"""With less time left than for so many cycles like the last, a slow one takes half of it."""
+WARMTHS, TRIES = (0.5, 1.0), 4
+"""Relative temperatures of the cycles in turn, and those without a better partition after which
+they become longer."""
 
-PARTS = 4
 SLOW = 0.5
-"""Share of the time left that a slow cycle takes."""
+"""Share of the time that cycles take before the program does."""
 
 COLLECTING = 0.7
-"""Share of a slow cycle, its end, from which clusters are collected."""
+"""Share of the cycles' time, its end, from which clusters are collected."""
 
 COMBINED = 10_000
 """Types up to which the clusters seen are combined by a program."""
 
 ROUNDS, WARM, SLACK = 5, 0.4, 0.01
-"""Short cycles before a program at most, their relative temperature, and the reduced cost, as a
-share of the gap, up to which they collect."""
+"""Relaxations before a program, the relative temperature of the cycles after each, and the reduced
+cost, as a share of the gap, up to which these collect."""
 
 PRICED = 10.0
 """Seconds left above which the program also gets clusters that pricing finds."""
@@ -96,7 +98,7 @@ class ILSOptions:
     first_cycle
         Iterations of the first cycle, per row.
     cycles
-        Cycles without a better partition after which the search ends.
+        Lengths of cycles without a better partition after which the search ends.
     fill_time
         Let the last cycles fill a time limit. Without, lengths never depend on the clock, so runs
         that end by another rule are alike.
@@ -145,53 +147,47 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
     limited = options.fill_time and run.remaining() < math.inf
     if limited and len(problem.data.counts) <= COMBINED:
         cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
-    length, failures, warmth, slow = options.first_cycle * problem.n, 0, 1.0, False
-    deadline = 0.0
-    while failures < options.cycles:
+    share = run.remaining() * (SLOW if cooling.seen is not None else 1.0)
+    end = run.elapsed() + share if limited else math.inf
+    length, failures, warmths = options.first_cycle * problem.n, 0, itertools.cycle(WARMTHS)
+    while failures < options.cycles * TRIES:
         began = run.elapsed()
-        slack = math.inf if slow else -math.inf
-        hottest = max(options.cold, warmth * options.hot)
-        done = cooling.cool(hottest, options.cold, length, slack, COLLECTING)
-        done = done and cooling.cool(0.0, 0.0, int(QUENCH * length), slack)
-        failures = 0 if cooling.keep() else failures + 1
+        collecting = cooling.seen is not None and end - began < COLLECTING * share
+        slack = math.inf if collecting else -math.inf
+        done, better = cooling.cycle(next(warmths) * options.hot, length, slack)
         if not done:
             return
+        failures = 0 if better else failures + 1
         seconds = run.elapsed() - began
-        left = run.remaining() if limited else math.inf
-        if slow and cooling.seen is not None:
-            if left - 0.5 * seconds > deadline:
-                length = int(length * (left - deadline) / seconds / max(1, round((left - deadline) / seconds)))
-                continue
-            combine(cooling, cooling.seen, length / max(seconds, 1e-3))
-            return
-        length, warmth, slow = next_cycle(length, seconds, left)
-        if slow:
-            deadline = (1 - SLOW) * left
-            if left > 8 * seconds: length = max(1, length // PARTS)
+        longer = failures > 0 and failures % TRIES == 0
+        length = next_length(length, seconds, end - run.elapsed(), longer)
+        if length == 0:
+            break
+    if cooling.seen is not None:
+        combine(cooling, cooling.seen, options.first_cycle * problem.n)
 
 
-def next_cycle(length: int, seconds: float, remaining: float) -> tuple[int, float, bool]:
-    """Length and relative temperature of the cycle after one that took so many seconds.
+def next_length(length: int, seconds: float, remaining: float, longer: bool) -> int:
+    """Length of the cycle after one that took so many seconds: the same, or twice as long.
 
-    Twice as long, and as hot as the first one, while there is much time. A slow cycle takes half of
-    what is left where that is not much, and another one, half as hot, the rest. The third value
-    says whether the cycle is a slow one.
+    What is left of the time is filled, and 0 if that is less than half of what the last one took.
 
-    >>> next_cycle(1000, 0.01, 60.0), next_cycle(1000, 0.1, 10.0), next_cycle(1000, 5.0, 5.0)
-    ((2000, 1.0, False), (50000, 1.0, True), (950, 0.5, True))
+    >>> next_length(1000, 0.1, 9.0, False), next_length(1000, 0.1, 9.0, True)
+    (1000, 2000)
+    >>> next_length(1000, 5.0, 4.0, True), next_length(1000, 5.0, 2.0, True)
+    (760, 0)
     """
     fitting = remaining / max(seconds, 1e-3)
-    if fitting > LONG:
-        return 2 * length, 1.0, False
-    if fitting > 2:
-        return int(SLOW * length * fitting), 1.0, True
-    return max(1, int(0.95 * length * fitting)), 0.5, True
+    if fitting < 0.5:
+        return 0
+    wanted = 2 * length if longer else length
+    return max(1, int(min(wanted, 0.95 * length * fitting)))
 
 
-def combine(cooling: Cooling, seen: SeenClusters, speed: float) -> None:
-    """Let a program choose among the clusters seen, and short cycles look for those it misses.
+def combine(cooling: Cooling, seen: SeenClusters, shortest: int) -> None:
+    """Let a program choose among the clusters seen, and cycles look for those it misses.
 
-    ``speed`` is in iterations per second. The first half of the time left goes to short cycles and
+    The first half of the time left goes to cycles, the first of the ``shortest`` length, and
     relaxations, which take longer the larger the clusters are.
     """
     run, options = cooling.run, cooling.options
@@ -210,12 +206,15 @@ def combine(cooling: Cooling, seen: SeenClusters, speed: float) -> None:
                 return
             total = float(cooling.price.sum())
             slack = seen.base + SLACK * (total - value) + 1e-7 * total
-            length, began = max(1, int(speed * half / ROUNDS)), run.elapsed()
-            done = cooling.cool(max(options.cold, WARM * options.hot), options.cold, length, slack)
-            improved |= cooling.keep()
-            if not done:
-                return
-            speed = length / max(run.elapsed() - began, 1e-3)
+            length, end = shortest, run.elapsed() + half / ROUNDS
+            while length > 0:
+                began = run.elapsed()
+                done, better = cooling.cycle(WARM * options.hot, length, slack)
+                improved |= better
+                if not done:
+                    return
+                seconds = run.elapsed() - began
+                length = next_length(length, seconds, end - run.elapsed(), not better)
         if seen.relax(cooling.best, cooling.price, clock) is None:
             return
         labels, complete = seen.improve(clock.within(0.8 * run.remaining()), run.rng)
@@ -301,6 +300,13 @@ class Cooling:
             if self.run.stopping(iterations=int(counters[ITERATION]) - done):
                 return False
         return True
+
+    def cycle(self, hot: float, length: int, slack: float) -> tuple[bool, bool]:
+        """Cool down, quench and keep; False if the run is to stop, and whether it became better."""
+        cold = self.options.cold
+        done = self.cool(max(cold, hot), cold, length, slack)
+        done = done and self.cool(0.0, 0.0, int(QUENCH * length), slack)
+        return done, self.keep()
 
     def keep(self) -> bool:
         """Put the parts in which the state is better into the best partition; go on from that."""

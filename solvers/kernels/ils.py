@@ -498,6 +498,10 @@ def iterate(table, state, pool, slack, hot, cold, start, end, limit, noise):
         counters[UNHOUSED] = 0
         counters[WORK] += 1
         u = below(counters, state.units.shape[0])
+        if counters[ITERATION] & 1:  # in many tables a few clusters hold most of the cost
+            other = below(counters, state.units.shape[0])
+            if values[state.units[other, LABEL], PRICE] > values[state.units[u, LABEL], PRICE]:
+                u = other
         fine = _perturb(table, state, u, below(counters, DRAWS))
         if fine:
             before = 0.0
