@@ -85,6 +85,10 @@ MODELS = {
 }
 
 
+FURTHER = {"branch-and-price": "kanopy.solvers.branch_and_price.engine"}
+"""Where the text behind a method stands if not in its own module."""
+
+
 def on_config(config: Any) -> None:
     """Put the generated pages into the navigation."""
     wanted = {
@@ -156,7 +160,8 @@ def executed(code: str, names: dict[str, Any]) -> str:
 
 def fenced(language: str, text: str) -> str:
     """A code block."""
-    return f"```{language}\n{text.strip()}\n```\n"
+    lines = text.strip("\n").rstrip()
+    return f"```{language}\n{lines}\n```\n"
 
 
 def source_of(module: str) -> str:
@@ -204,7 +209,10 @@ def method_page(method: Method) -> str:
         ("source", method.paper or "kanopy"),
         ("code", f"`{source_of(method.run.__module__)}`"),
     ]
-    described = [module.__doc__, method.run.__doc__]
+    labels = getattr(module, f"{slug(method.name).replace('-', '_')}_labels", None)
+    described = [module.__doc__, labels.__doc__ if labels else method.run.__doc__]
+    if method.name in FURTHER:
+        described.append(importlib.import_module(FURTHER[method.name]).__doc__)
     parts = [
         f"# {inline(method.name)}\n",
         f"{inline(method.summary[0].upper() + method.summary[1:])}.\n",
