@@ -32,7 +32,6 @@ readme: $(READY)
 
 # The documentation as site/index.html, which needs no server and no network.
 docs: $(READY)
-	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	NO_MKDOCS_2_WARNING=1 "$(BIN)/python" -m mkdocs build --strict --quiet
 
 # The stamp is newer than pyproject.toml exactly when everything it names is installed.

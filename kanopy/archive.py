@@ -22,7 +22,7 @@ from kanopy.instances.errors import KanopyError
 from kanopy.instances.files import write_whole
 from kanopy.instances.microdata import Microdata
 from kanopy.solution import OPTIMALITY_GAP, Solution
-from kanopy.solvers.costs import CLUSTER_COSTS, check_cost, default_cost
+from kanopy.solvers.costs import CLUSTER_COSTS, check_cost, default_cost, refuse_added
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.stop import relative_gap
 from kanopy.verification import verify
@@ -56,6 +56,7 @@ def keep_best(solution: Solution, name: str, folder: Path | None = None) -> bool
     folder = folder or FOLDER
     if solution.labels is None or solution.cost not in CLUSTER_COSTS or solution.problem.links:
         raise KanopyError("only partitions without pairs to keep are known by instance, k and cost")
+    refuse_added(solution.cost, "kept solutions")
     verify(solution.data, solution)
     path = _find(solution.data.fingerprint, solution.k, solution.cost, folder)
     before = None if path is None else _read(path, solution.data)

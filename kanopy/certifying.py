@@ -12,6 +12,7 @@ from kanopy.instances.errors import KanopyError
 from kanopy.instances.files import write_whole
 from kanopy.instances.microdata import Microdata
 from kanopy.solution import Solution
+from kanopy.solvers.costs import refuse_added
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.registry import Method
 
@@ -23,6 +24,7 @@ def check_certifiable(problem: Problem, method: Method) -> None:
             f"method {method.name!r} decides on {method.shape}, not on a partition: "
             "there is no certificate for that; leave it out"
         )
+    refuse_added(problem.cost, "certificates")
     if problem.links or problem.data.strata is not None:
         raise KanopyError(
             "certificates know neither strata nor linked pairs of rows; leave the certificate out, "

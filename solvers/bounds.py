@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kanopy.instances.microdata import Microdata
-from kanopy.solvers.costs import check_cost, default_cost
+from kanopy.solvers.costs import check_cost, default_cost, refuse_added
 from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.problem import check_k
 
@@ -36,6 +36,7 @@ def lower_bound(data: Microdata, k: int, cost: str | None = None) -> float:
     """
     cost = cost or default_cost(data)
     check_cost(data, cost)
+    refuse_added(cost, "bounds by nearest neighbours")
     check_k(data, k)
     rows = [np.flatnonzero(data.stratum_of_row == s) for s in range(data.stratum_of_row.max() + 1)]
     total = sum(_bound(data.restrict(part), k, cost) for part in rows)

@@ -20,7 +20,7 @@ NOTE = (
 )
 
 
-class _Compiling(event.Listener):  # type: ignore[misc]
+class _Compiling(event.Listener):
     """Seconds that went into compiling; numba compiles in one thread at a time, callees within."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class _Compiling(event.Listener):  # type: ignore[misc]
 
 
 _compiling = _Compiling()
-event.register("numba:compile", _compiling)
+event.register("numba:compile", _compiling)  # type: ignore[no-untyped-call]
 
 
 def now() -> float:

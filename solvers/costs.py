@@ -61,6 +61,12 @@ def register_cost(name: str, *, kinds: tuple[str, ...]) -> Callable[[ClusterCost
     return add
 
 
+def refuse_added(cost: str, what: str) -> None:
+    """Raise for a cost that was added from outside, of which ``what`` knows no formula."""
+    if cost in _ADDED:
+        raise KanopyError(f"{what} know nothing of the added cost {cost!r}; leave them out")
+
+
 def added_cost(data: Microdata, labels: NDArray[np.integer], cost: str) -> NDArray[np.float64]:
     """What :func:`register_cost` was given for each cluster of a partition."""
     clusters = range(int(labels.max()) + 1)

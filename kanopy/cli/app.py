@@ -4,22 +4,49 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from kanopy.cli import inputs
+
+PANELS = {
+    "Your tables": ("anonymize", "evaluate", "compare", "solve", "check"),
+    "Research": ("methods", "experiment", "report", "data"),
+    "Installation": ("demo", "compile", "versions"),
+}
+"""What a newcomer needs first stands first in ``--help``."""
+
+
+class Ordered(TyperGroup):
+    """Commands by panel, in the order above."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        for panel, names in PANELS.items():
+            for name in names:
+                self.commands[name].rich_help_panel = panel  # type: ignore[attr-defined]
+        listed = [name for names in PANELS.values() for name in names]
+        return [*listed, *(name for name in self.commands if name not in listed)]
+
 
 app = typer.Typer(
     name="kanopy",
     help="k-anonymity by optimisation: the least-damaging k-anonymous version of a table, "
     "and how far from optimal it can be.",
-    epilog="Start with `kanopy demo`, then `kanopy anonymize table.csv -k 3 -o safe.csv`.",
+    epilog="See several methods at work: `kanopy demo`\n\n"
+    "Solve twenty rows that come with kanopy: `kanopy solve example:fars -k 3`\n\n"
+    "Anonymise a table of yours: `kanopy anonymize people.csv -k 3 --numeric age "
+    "--nominal sex,region --confidential illness --drop name -o safe.csv`\n\n"
+    "See what that lost: `kanopy evaluate people.csv safe.csv -k 3 --numeric age "
+    "--nominal sex,region --confidential illness`\n\n"
+    "More about a command: `kanopy anonymize --help`",
     no_args_is_help=True,
+    cls=Ordered,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-data_app = typer.Typer(help="Named data sets.", no_args_is_help=True)
+data_app = typer.Typer(help="Named data sets: `list`, `fetch`.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 
 File = Annotated[
@@ -121,7 +148,13 @@ def anonymize(
         bool, typer.Option("--shuffle", help="random row order, so that it tells nothing")
     ] = False,
 ) -> None:
-    """Write the anonymised table."""
+    """Write the anonymised version of a table.
+
+    Name the columns that somebody may know from elsewhere, such as age, sex or place: `--numeric`
+    and `--nominal`. They are made alike in classes of at least k rows. Without these options all
+    columns are. Columns that nobody shall learn, such as an illness, are `--confidential`; they and
+    all others stay as they are, so `--drop` names.
+    """
     from kanopy.cli import commands
 
     columns = inputs.Columns(
