@@ -32,7 +32,8 @@ from kanopy.instances.errors import KanopyError
 
 FORMAT = "kanopy certificate 1"
 MOST_BYTES = 1 << 30
-"""Size of a file, unpacked, beyond which it is not read."""
+MOST_TIMES = 200
+"""Size of a file, unpacked, beyond which it is not read; as a multiple of the packed size, too."""
 
 
 class CertificateError(KanopyError):
@@ -135,12 +136,13 @@ def read_certificate(path: str | Path) -> Certificate:
     try:
         with Path(path).open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
+        most = min(MOST_BYTES, max(1 << 26, MOST_TIMES * Path(path).stat().st_size))
         with gzip.open(path, "rb") if packed else Path(path).open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise CertificateError(f"cannot read {str(path)!r}: {error}") from error
-    if len(content) > MOST_BYTES:
-        raise CertificateError(f"{str(path)!r} unpacks to more than {MOST_BYTES} bytes")
+    if len(content) > most:
+        raise CertificateError(f"{str(path)!r} unpacks to more than {most} bytes")
     return from_bytes(content)
 
 

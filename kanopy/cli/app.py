@@ -120,6 +120,10 @@ def anonymize(
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="random row order, so that it tells nothing")
     ] = False,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option("--escape-formulas", help="CSV: texts that spreadsheets would run get a '"),
+    ] = False,
 ) -> None:
     """Write the anonymised table."""
     from kanopy.cli import commands
@@ -128,7 +132,7 @@ def anonymize(
         numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or []
     )
     question = inputs.Question(k, method, cost, time, seed, option or [])
-    commands.anonymize(file, columns, question, quiet, output, kind, drop, shuffle)
+    commands.anonymize(file, columns, question, quiet, output, kind, drop, shuffle, escape_formulas)
 
 
 @app.command()

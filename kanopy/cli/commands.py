@@ -90,6 +90,7 @@ def anonymize(
     kind: str | None,
     drop: str,
     shuffle: bool,
+    escape_formulas: bool,
 ) -> None:
     """Write the anonymised table."""
     with working(f"reading {file}"):
@@ -108,7 +109,7 @@ def anonymize(
         kanopy.verify(data, release, k=question.k)
     else:  # what a freeform release promises was verified with the solution
         promise = f"freeform (each covers {question.k} originals, but they are not k-anonymous)"
-    write_table(release, output)
+    write_table(release, output, escape_formulas=escape_formulas)
     console.print(f"wrote {len(release)} rows, {promise}, to {output}", highlight=False)
 
 
