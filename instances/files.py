@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kanopy.instances.errors import KanopyError
+from kanopy.instances.errors import KanopyError, cause
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 MOST_BYTES = 1 << 28
@@ -81,7 +81,7 @@ def write_table(
             raise KanopyError(
                 f"this table has no Parquet form ({type(error).__name__}): column names must be "
                 "different texts and each column of one type"
-            ) from error
+            ) from cause(error)
         content = buffer.getvalue()
     else:
         content = _csv(frame, index).encode()
@@ -180,7 +180,9 @@ def parse_csv(content: bytes, label: str, keep_text: bool = False) -> pd.DataFra
             low_memory=False,  # one dtype a column, however long the file
         )
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
-        raise KanopyError(f"{label!r} is not a readable CSV file; check its quotes") from error
+        raise KanopyError(f"{label!r} is not a readable CSV file; check its quotes") from cause(
+            error
+        )
     if frame.shape != shape:
         raise KanopyError(
             f"{label!r} has {shape[0]} rows of {shape[1]} cells by one reading, but "
@@ -235,8 +237,13 @@ def _parse_parquet(content: bytes, label: str) -> pd.DataFrame:
             or any(part.num_values > cells for part in parts)
         )
         frame = None if large else pd.read_parquet(io.BytesIO(content))
+        for _, column in [] if frame is None else frame.items():
+            if isinstance(column.dtype, pd.StringDtype):  # whose bytes may be no UTF-8
+                pa.array(column).validate(full=True)
     except Exception as error:  # damaged files make the two libraries raise whatever they like
-        raise KanopyError(f"{label!r} is not a readable Parquet file; write it again") from error
+        raise KanopyError(f"{label!r} is not a readable Parquet file; write it again") from cause(
+            error
+        )
     if frame is None:
         raise KanopyError(
             f"{label!r} is {len(content)} bytes long, but tells of {told.num_rows} rows and "

@@ -50,6 +50,21 @@ Trees = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no table of progress")]
 
 
+@app.callback()
+def common(
+    context: typer.Context,
+    show_values: Annotated[
+        bool,
+        typer.Option("--show-values", help="let errors show cells of the original table"),
+    ] = False,
+) -> None:
+    """k-anonymity by optimisation: the least-damaging k-anonymous version of a table."""
+    if show_values:
+        from kanopy.instances.errors import showing_values
+
+        context.with_resource(showing_values())
+
+
 @app.command()
 def solve(
     file: File,
@@ -124,6 +139,16 @@ def anonymize(
         bool,
         typer.Option("--escape-formulas", help="CSV: texts that spreadsheets would run get a '"),
     ] = False,
+    keep_order: Annotated[
+        bool,
+        typer.Option("--keep-order", help="rows in the original's order, not sorted by content"),
+    ] = False,
+    keep_identifiers: Annotated[
+        bool,
+        typer.Option(
+            "--keep-identifiers", help="also columns without a role that differ in every row"
+        ),
+    ] = False,
 ) -> None:
     """Write the anonymised table."""
     from kanopy.cli import commands
@@ -132,7 +157,8 @@ def anonymize(
         numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or []
     )
     question = inputs.Question(k, method, cost, time, seed, option or [])
-    commands.anonymize(file, columns, question, quiet, output, kind, drop, shuffle, escape_formulas)
+    kept = inputs.Kept(drop, shuffle, escape_formulas, keep_order, keep_identifiers)
+    commands.anonymize(file, columns, question, quiet, output, kind, kept)
 
 
 @app.command()

@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.table import Table
 
 import kanopy
-from kanopy.cli.inputs import Columns, Question, names, read_instance
+from kanopy.cli.inputs import Columns, Kept, Question, names, read_instance
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.files import write_table
 from kanopy.instances.microdata import Microdata
+from kanopy.release import identifiers
 from kanopy.solution import Solution
 from kanopy.solvers.bounds import lower_bound
 from kanopy.solvers.costs import default_cost
@@ -88,28 +89,37 @@ def anonymize(
     quiet: bool,
     output: Path,
     kind: str | None,
-    drop: str,
-    shuffle: bool,
-    escape_formulas: bool,
+    kept: Kept,
 ) -> None:
     """Write the anonymised table."""
     with working(f"reading {file}"):
         data = read_instance(file, columns)
-    left_out = names(drop)
+    left_out = names(kept.drop)
     for name in left_out:
         if name in data.quasi_identifiers or name not in data.frame.columns:
-            kept = [c for c in data.frame.columns if c not in data.quasi_identifiers]
+            others = [c for c in data.frame.columns if c not in data.quasi_identifiers]
             raise KanopyError(
-                f"cannot drop {name!r}; columns that can be dropped: {', '.join(kept) or 'none'}"
+                f"cannot drop {name!r}; columns that can be dropped: {', '.join(others) or 'none'}"
+            )
+    if not kept.keep_identifiers:
+        found = [name for name in identifiers(data) if name not in left_out]
+        left_out += found
+        if found:
+            console.print(
+                f"left out, as it differs in every row: {', '.join(found)} "
+                "(--confidential NAME or --keep-identifiers keeps it)",
+                highlight=False,
             )
     solution = answer(data, question, display=not quiet)
-    release = solution.release(kind, shuffle=shuffle, seed=question.seed).drop(columns=left_out)
+    release = solution.release(
+        kind, shuffle=kept.shuffle, seed=question.seed, keep_order=kept.keep_order
+    ).drop(columns=left_out, errors="ignore")
     promise = f"{question.k}-anonymous"
     if solution.matches is None:
         kanopy.verify(data, release, k=question.k)
     else:  # what a freeform release promises was verified with the solution
         promise = f"freeform (each covers {question.k} originals, but they are not k-anonymous)"
-    write_table(release, output, escape_formulas=escape_formulas)
+    write_table(release, output, escape_formulas=kept.escape_formulas)
     console.print(f"wrote {len(release)} rows, {promise}, to {output}", highlight=False)
 
 
