@@ -130,6 +130,9 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and not path.is_file():  # a pipe or device takes no neighbour's place
+            path.write_bytes(content)
+            return
         try:
             with neighbour.open("xb") as file:
                 file.write(content)
@@ -144,6 +147,15 @@ def write_whole(path: Path, content: bytes) -> None:
         raise KanopyError(
             f"cannot write {str(path)!r}: {error.strerror}; choose another place"
         ) from error
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Raise if a table cannot be written there: before hours of work, not after."""
+    path = Path(path)
+    _suffix(path)
+    folder = path.resolve().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise KanopyError(f"cannot write to the folder {str(folder)!r}; choose another place")
 
 
 def decompress(content: bytes, label: str) -> bytes:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,30 @@ def keep_best(solution: Solution, name: str, folder: Path | None = None) -> bool
     if solution.labels is None or solution.cost not in CLUSTER_COSTS or solution.problem.links:
         raise KanopyError("only partitions without pairs to keep are known by instance, k and cost")
     verify(solution.data, solution)
+    with _alone(folder):  # of two writers, the later one must see what the first has kept
+        return _keep(solution, name, folder)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process writes to the folder; the lock goes with its owner."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise KanopyError(f"cannot open the folder {str(folder)!r}: {error.strerror}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _keep(solution: Solution, name: str, folder: Path) -> bool:
     path = _find(solution.data.fingerprint, solution.k, solution.cost, folder)
     before = None if path is None else _read(path, solution.data)
     if path is None:

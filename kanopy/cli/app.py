@@ -342,10 +342,17 @@ def demo(
 
 def main() -> None:
     """Entry point: errors a user can put right become one line and exit code 2."""
+    from kanopy.cli import signals
     from kanopy.instances.errors import KanopyError
 
+    signals.install()
     try:
         app()
+    except SystemExit as end:
+        if signals.came() and end.code in (1, 130):  # typer's own answer to an interruption
+            print("interrupted before a first solution", file=sys.stderr)
+            sys.exit(signals.exit_code())
+        raise
     except KanopyError as error:
         from kanopy.checking.certificate import CertificateError
         from kanopy.verification import VerificationError
@@ -355,4 +362,4 @@ def main() -> None:
         sys.exit(1 if failed else 2)
     except KeyboardInterrupt:
         print("interrupted before a first solution", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(signals.exit_code())

@@ -14,9 +14,10 @@ from rich.console import Console
 from rich.table import Table
 
 import kanopy
+from kanopy.cli import signals
 from kanopy.cli.inputs import Columns, Kept, Question, names, read_instance
 from kanopy.instances.errors import KanopyError
-from kanopy.instances.files import write_table
+from kanopy.instances.files import check_target, write_table
 from kanopy.instances.microdata import Microdata
 from kanopy.release import identifiers
 from kanopy.solution import Solution
@@ -50,6 +51,8 @@ def solve(
     certificate: Path | None,
 ) -> None:
     """Solve an instance and report objective, bound and gap."""
+    if output is not None:
+        check_target(output)
     with working(f"reading {file}"):
         data = read_instance(file, columns)
     solution = answer(data, question, display=not quiet, certificate=certificate)
@@ -65,6 +68,7 @@ def solve(
         from kanopy.plot import save_axes
 
         save_axes(solution.plot(), plot)
+    signals.leave_if_interrupted(solution)
 
 
 def check(path: Path, file: str) -> None:
@@ -92,6 +96,7 @@ def anonymize(
     kept: Kept,
 ) -> None:
     """Write the anonymised table."""
+    check_target(output)
     with working(f"reading {file}"):
         data = read_instance(file, columns)
     left_out = names(kept.drop)
@@ -121,6 +126,7 @@ def anonymize(
         promise = f"freeform (each covers {question.k} originals, but they are not k-anonymous)"
     write_table(release, output, escape_formulas=kept.escape_formulas)
     console.print(f"wrote {len(release)} rows, {promise}, to {output}", highlight=False)
+    signals.leave_if_interrupted(solution)
 
 
 def answer(
