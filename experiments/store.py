@@ -112,7 +112,7 @@ class Store:
         try:
             connection.execute("PRAGMA synchronous=NORMAL")
             yield connection
-        except (sqlite3.Error, pd.errors.DatabaseError) as error:
+        except (sqlite3.Error, pd.errors.DatabaseError, UnicodeDecodeError) as error:
             raise KanopyError(f"the store {str(self.path)!r} failed: {error}") from error
         finally:
             connection.close()
