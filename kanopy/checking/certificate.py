@@ -133,6 +133,11 @@ def to_bytes(certificate: Certificate) -> bytes:
 
 def read_certificate(path: str | Path) -> Certificate:
     """Read a certificate; anything unexpected in the file is an error."""
+    return from_bytes(read_content(path))
+
+
+def read_content(path: str | Path) -> bytes:
+    """The unpacked content of a certificate's file, which may not be of any size."""
     try:
         with Path(path).open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
@@ -143,16 +148,13 @@ def read_certificate(path: str | Path) -> Certificate:
         raise CertificateError(f"cannot read {str(path)!r}: {error}") from error
     if len(content) > most:
         raise CertificateError(f"{str(path)!r} unpacks to more than {most} bytes")
-    return from_bytes(content)
+    return content
 
 
 def from_bytes(content: bytes) -> Certificate:
     """The certificate in a file's content."""
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise CertificateError("a certificate is JSON; this file is not") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    found = parsed(content)
+    if found.get("format") != FORMAT:
         raise CertificateError(f"this is no certificate of the format {FORMAT!r}")
     columns = found.get("columns")
     if not isinstance(columns, dict):
@@ -168,6 +170,17 @@ def from_bytes(content: bytes) -> Certificate:
         steps=[_step(step) for step in _list(found.get("steps"), "steps")],
         columns=columns,
     )
+
+
+def parsed(content: bytes) -> dict[str, Any]:
+    """The JSON object in a file's content."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise CertificateError("a certificate is JSON; this file is not") from error
+    if not isinstance(found, dict):
+        raise CertificateError(f"this is no certificate of the format {FORMAT!r}")
+    return found
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:

@@ -225,11 +225,15 @@ def evaluate(
 def check(
     certificate: Annotated[Path, typer.Argument(help="file that `solve --certificate` wrote")],
     file: File,
+    backend: Annotated[
+        str | None,
+        typer.Option(help="counts: have highs, scip, cpsat or gurobi prove the bound again"),
+    ] = None,
 ) -> None:
     """Verify a certificate in exact arithmetic, without the engine that wrote it."""
     from kanopy.cli import commands
 
-    commands.check(certificate, file)
+    commands.check(certificate, file, backend)
 
 
 @app.command()

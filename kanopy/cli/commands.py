@@ -71,18 +71,32 @@ def solve(
     signals.leave_if_interrupted(solution)
 
 
-def check(path: Path, file: str) -> None:
+def check(path: Path, file: str, backend: str | None = None) -> None:
     """Verify a certificate against its table."""
-    from kanopy.certifying import read_as
+    from kanopy.certifying import confirm, read_as
     from kanopy.checking import check as check_certificate
-    from kanopy.checking import read_certificate
+    from kanopy.checking import counts
+    from kanopy.checking.certificate import from_bytes, parsed, read_content
 
-    certificate = read_certificate(path)
+    content = read_content(path)
+    found = parsed(content)
+    of_counts = found.get("format") == counts.FORMAT
+    certificate = counts.from_json(found) if of_counts else from_bytes(content)
     as_it_is = Columns("", "", "", "", "", "category", False, [])
     with working(f"reading {file}"):
         data = read_as(certificate, read_instance(file, as_it_is))
     with working("checking"):
-        checked = check_certificate(certificate, data)
+        checked: object
+        if isinstance(certificate, counts.CountsCertificate):
+            checked = (
+                counts.check_counts(certificate, data)
+                if backend is None
+                else confirm(certificate, data, backend)
+            )
+        else:
+            if backend is not None:
+                raise KanopyError("a partition's bound is proven here; leave --backend out")
+            checked = check_certificate(certificate, data)
     print(f"{certificate.cost}, k = {certificate.k}, {data.n} rows: {checked}")
 
 

@@ -175,6 +175,7 @@ def test_the_command_line_escapes_formulas(tmp_path, monkeypatch, capsys):
     write_table(rows, tmp_path / "in.csv")
     arguments = ["anonymize", tmp_path / "in.csv", "-k", 2, "-o", tmp_path / "out.csv", "-q"]
     arguments += ["--nominal", "job", "-m", "branch-and-price", "--escape-formulas"]
+    arguments += ["--keep-identifiers"]
     monkeypatch.setattr("sys.argv", ["kanopy", *map(str, arguments)])
     with pytest.raises(SystemExit) as end:
         main()
