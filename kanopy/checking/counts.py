@@ -182,4 +182,4 @@ def _fraction(value: float) -> Fraction:
 
 
 def _close(exact: Fraction, told: float) -> bool:
-    return abs(exact - _fraction(told)) <= Fraction(1, 10**9) * max(abs(exact), 1)
+    return abs(exact - _fraction(told)) <= Fraction(1, 10**9) * max(abs(exact), Fraction(1))

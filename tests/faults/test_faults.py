@@ -329,19 +329,22 @@ def test_two_writers_of_the_best_known_keep_the_best(tmp_path):
 
 
 def test_two_processes_fill_one_cache_of_kernels(tmp_path):
+    # A kernel of our kind, in a file of its own: compiling ours takes longer than a test should.
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(
+        "from numba import njit\n\n@njit(cache=True)\ndef add(a, b):\n    return a + b\n"
+    )
     code = """
-    import numpy as np
-    from kanopy.solvers.kernels.leftovers import *
-    from kanopy.solvers.kernels import chunks, record, sorting
-    import kanopy as kn
-    frame = kn.generate("simu", n=20, d=1, seed=1).frame
-    print(kn.solve(frame, 3, "univariate").objective)
+    import sys
+    sys.path.insert(0, sys.argv[1])
+    from kernel import add
+    print([add(*pair) for pair in ((1, 2), (1.5, 2), (1, 2.5), (1j, 2))])
     """
     place = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    both = [python(code, env=place) for _ in range(2)]
+    both = [python(code, tmp_path, env=place) for _ in range(2)]
     said = [process.communicate() for process in both]
     assert [process.returncode for process in both] == [0, 0], said
-    third = python(code, env=place)
+    third = python(code, tmp_path, env=place)
     said.append(third.communicate())
     assert third.returncode == 0
     assert len({out for out, _ in said}) == 1
