@@ -21,9 +21,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sizes import how_many
+from typer.testing import CliRunner
 
 import kanopy as kn
 from kanopy.archive import keep_best
+from kanopy.cli import app
 from kanopy.instances.files import read_table, write_table, write_whole
 
 KANOPY = (sys.executable, "-m", "kanopy")
@@ -50,7 +52,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path):
     chance = random.Random(3)
     allowed = {b"old" * 50_000, *(bytes([65 + i]) * 3_000_000 for i in range(26))}
     write_whole(path, b"old" * 50_000)
-    for _ in range(how_many(4, 40)):
+    for _ in range(how_many(2, 40)):
         process = python(
             """
             import sys
@@ -74,7 +76,7 @@ def limited(size):
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv.gz", "csv", "parquet"][: how_many(1, 3)])
 def test_a_full_disk_leaves_the_old_release(tmp_path, suffix):
     table = numbers(tmp_path / "in.csv")
     out = tmp_path / f"out.{suffix}"
@@ -166,15 +168,9 @@ def test_a_real_disk_that_is_full(tmp_path):
 def test_an_impossible_output_is_told_before_the_search(tmp_path, target):
     """The method searches without end, so an error can only come from before it."""
     table = numbers(tmp_path / "in.csv", 200)
-    done = subprocess.run(
-        [*KANOPY, "anonymize", table, "-k", "3", "-m", "ils", "-q", "-o", tmp_path / target],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
+    arguments = ["anonymize", table, "-k", 3, "-m", "ils", "-q", "-o", tmp_path / target]
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    assert isinstance(result.exception, kn.KanopyError)
 
 
 @pytest.mark.parametrize(
