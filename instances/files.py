@@ -155,7 +155,10 @@ def check_target(path: str | os.PathLike[str]) -> None:
     _suffix(path)
     folder = path.resolve().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise KanopyError(f"cannot write to the folder {str(folder)!r}; choose another place")
+        raise KanopyError(
+            f"cannot write {str(path)!r}: there is no such folder, or it is not ours to write to; "
+            "choose another place"
+        )
 
 
 def decompress(content: bytes, label: str) -> bytes:
