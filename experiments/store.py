@@ -112,7 +112,7 @@ class Store:
         try:
             connection.execute("PRAGMA synchronous=NORMAL")
             yield connection
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.Error, pd.errors.DatabaseError, UnicodeDecodeError) as error:
             raise KanopyError(f"the store {str(self.path)!r} failed: {error}") from error
         finally:
             connection.close()
@@ -163,8 +163,13 @@ class Store:
         if row is None:
             return None
         kept: dict[str, Any] = dict(zip(_COLUMNS, row, strict=True))
-        kept |= {name: json.loads(kept[name]) for name in _JSON}
-        kept["trace"] = tuple(tuple(event) for event in kept["trace"])
+        try:
+            kept |= {name: json.loads(kept[name]) for name in _JSON}
+            kept["trace"] = tuple(tuple(event) for event in kept["trace"])
+        except (ValueError, TypeError, RecursionError) as error:
+            raise KanopyError(
+                f"a record in {str(self.path)!r} is damaged; delete its row or choose another store"
+            ) from error
         return Record(task, **{name: kept[name] for name in _COLUMNS if name not in KEY})
 
     def frame(self) -> pd.DataFrame:

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kanopy.instances.errors import KanopyError
+from kanopy.instances.errors import KanopyError, cause, such_as
 
 
 def numeric_values(column: pd.Series) -> NDArray[np.float64]:
     """Finite float64 values of a number column, or an error that says what is wrong where."""
     if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         raise KanopyError(
-            f"column {column.name!r} is {column.dtype}, not numeric; "
+            f"column {column.name!r} is {column.dtype}, not numeric{such_as(_no_numbers(column))}; "
             "name it in nominal= or convert it with pandas.to_numeric"
         )
     if pd.api.types.is_complex_dtype(column):
@@ -44,19 +44,21 @@ def nominal_codes(
         raise KanopyError(
             f"column {column.name!r} holds lists or other values that cannot be compared; "
             "turn them into text or numbers"
-        ) from error
+        ) from cause(error)
     categories = np.asarray(uniques, dtype=object)
     kinds = {_kind(value) for value in categories}
     if len(kinds) > 1:
         raise KanopyError(
-            f"column {column.name!r} mixes {' and '.join(sorted(kinds))}; convert it to one type"
+            f"column {column.name!r} mixes {' and '.join(sorted(kinds))}"
+            f"{such_as({_kind(value): value for value in categories}.values())}; "
+            "convert it to one type"
         )
     try:
         order = np.argsort(categories, kind="stable")
     except TypeError as error:
         raise KanopyError(
             f"values of column {column.name!r} have no order; turn them into text or numbers"
-        ) from error
+        ) from cause(error)
     rank = np.empty(len(order) + 1, dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     rank[-1] = len(order)  # factorize marks missing values −1
@@ -80,6 +82,11 @@ def spellings(value: object) -> tuple[str, ...]:
             both = dict.fromkeys((str(value), str(int(number)), str(number)))
             return tuple(both)
     return (str(value),)
+
+
+def _no_numbers(column: pd.Series) -> pd.Series:
+    texts = column.dropna()
+    return texts[pd.to_numeric(texts.astype(str), errors="coerce").isna()]
 
 
 def _kind(value: object) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from kanopy.instances.columns import spellings
-from kanopy.instances.errors import KanopyError
+from kanopy.instances.errors import KanopyError, such_as
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,9 @@ class Hierarchy:
     def check_covers(self, column: str, values: Iterable[object]) -> None:
         """Raise unless every value is a leaf."""
         leaves = set(self.leaves)
-        outside = sum(value not in leaves for value in values)
+        outside = [value for value in values if value not in leaves]
         if outside:
             raise KanopyError(
-                f"{outside} values of column {column!r} are not leaves of its hierarchy; add them"
+                f"{len(outside)} values of column {column!r} are not leaves of its hierarchy"
+                f"{such_as(outside)}; add them"
             )

@@ -19,6 +19,7 @@ _HOME = {
     "FrequencyProblem": "kanopy.instances.frequency",
     "Hierarchy": "kanopy.instances.hierarchy",
     "KanopyError": "kanopy.instances.errors",
+    "showing_values": "kanopy.instances.errors",
     "Microdata": "kanopy.instances.microdata",
     "best_known": "kanopy.archive",
     "build": "kanopy.models.factory",
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from kanopy.instances.datasets import datasets as datasets
     from kanopy.instances.datasets import load as load
     from kanopy.instances.errors import KanopyError as KanopyError
+    from kanopy.instances.errors import showing_values as showing_values
     from kanopy.instances.examples import example as example
     from kanopy.instances.examples import examples as examples
     from kanopy.instances.frequency import FrequencyProblem as FrequencyProblem

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,14 @@ from kanopy.verification import verify
 
 FOLDER = Path(kanopy.instances.__path__[0]) / "best_known"
 FORMAT = 1
+_NUMBER: tuple[type, ...] = (int, float)
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("name", "fingerprint", "cost", "method", "labels"), (str,)),
+    **dict.fromkeys(("k", "seed", "rows"), (int,)),
+    **dict.fromkeys(("objective", "runtime"), _NUMBER),
+    "bound": (*_NUMBER, type(None)),
+    "solver": (str, type(None)),
+}
 BETTER = 1e-9
 """Relative difference from which an objective or a bound counts as better."""
 
@@ -58,6 +68,30 @@ def keep_best(solution: Solution, name: str, folder: Path | None = None) -> bool
         raise KanopyError("only partitions without pairs to keep are known by instance, k and cost")
     refuse_added(solution.cost, "kept solutions")
     verify(solution.data, solution)
+    with _alone(folder):  # of two writers, the later one must see what the first has kept
+        return _keep(solution, name, folder)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process writes to the folder; the lock goes with its owner."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise KanopyError(f"cannot open the folder {str(folder)!r}: {error.strerror}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _keep(solution: Solution, name: str, folder: Path) -> bool:
     path = _find(solution.data.fingerprint, solution.k, solution.cost, folder)
     before = None if path is None else _read(path, solution.data)
     if path is None:
@@ -109,18 +143,26 @@ def _find(fingerprint: str, k: int, cost: str, folder: Path | None) -> Path | No
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        kept = json.loads(path.read_text())
+        kept = dict(json.loads(path.read_text()))
         if kept["format"] != FORMAT:
-            raise KanopyError(f"{path.name} has format {kept['format']}, known is {FORMAT}")
-        return dict(kept)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+            raise KanopyError(f"{path.name} is not of format {FORMAT}, the known one")
+        if any(type(kept[name]) not in kinds for name, kinds in _TYPES.items()):
+            raise TypeError
+        return kept
+    except KanopyError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise KanopyError(f"{path.name} is no best known solution; get it again") from error
 
 
 def _read(path: Path, data: Microdata) -> Solution:
     kept = _parse(path)
     try:
-        numbers = zlib.decompress(base64.b64decode(kept["labels"]))
+        # no more than the rows need, whatever the file would unpack to
+        unpacking = zlib.decompressobj()
+        numbers = unpacking.decompress(base64.b64decode(kept["labels"]), 2 * data.n + 2)
+        if not unpacking.eof:
+            raise ValueError
         labels = np.frombuffer(numbers, dtype="<u2").astype(np.int64)
     except (ValueError, zlib.error) as error:
         raise KanopyError(f"the labels in {path.name} are damaged; get it again") from error

@@ -158,8 +158,11 @@ def evaluate(
         labels = identical
     codes = _released_codes(data, release)
     found: dict[str, object] = {}
-    if same_rows:
+    if same_rows and (freeform or isinstance(result, Solution) or _in_order(data, release, codes)):
         found |= _numeric(data, release) | _linkage(data, release, codes)
+    elif same_rows:
+        labels = None
+        found |= _sorted_centroids(data, release)
     generalised = released_losses(data, release) if same_rows else None
     if generalised is not None:
         found |= generalised
@@ -167,7 +170,7 @@ def evaluate(
         found |= _of_classes(data, labels)
     if labels is not None and data.nominal:
         found["hamming"] = measures.hamming_pair_sum(data.codes, labels, data.nominal_weights)
-    if labels is not None or freeform:
+    if same_rows and (labels is not None or not isinstance(result, Solution) or freeform):
         found |= _disclosure(data, release, identical)
     if freeform:
         found["freeform"] = k
@@ -210,6 +213,40 @@ def _numeric(data: Microdata, release: pd.DataFrame) -> dict[str, object]:
         "sst": measures.sst(data.points),
         "information_loss": measures.information_loss(data.points, points),
     }
+
+
+def _in_order(data: Microdata, release: pd.DataFrame, codes: NDArray[np.int64] | None) -> bool:
+    """Whether the rows may stand in the original's order, as far as the cells tell.
+
+    They do not if the columns have the original's means, as centroids give them, but the classes
+    do not; nor if a class of original values has one that none of its own rows has.
+    """
+    identical = _classes(release[list(data.quasi_identifiers)])
+    points = _released_points(data, release)
+    if points is not None:
+        sizes = np.bincount(identical)[:, None]
+        moved = pd.DataFrame(points - data.points).groupby(identical).sum().to_numpy()
+        slack = 1e-6 * (np.abs(data.points).max(initial=0.0) + np.abs(points).max(initial=0.0))
+        same_mean = (np.abs(moved.sum(axis=0)) <= slack * data.n).all()
+        if same_mean and (np.abs(moved) > slack * sizes).any():
+            return False
+    if codes is not None:
+        for before, after in zip(data.codes.T, codes.T, strict=True):
+            own = pd.Series(before == after).groupby(identical).any()
+            if not own.all():
+                return False
+    return True
+
+
+def _sorted_centroids(data: Microdata, release: pd.DataFrame) -> dict[str, object]:
+    """Squared errors of centroids in whatever order: all squares less those between classes."""
+    points = _released_points(data, release)
+    if points is None or data.nominal:
+        return {}
+    total = measures.sst(data.points)
+    error = max(total - measures.sst(points), 0.0)
+    loss = 100 * error / total if total > 0 else 0.0
+    return {"sse": error, "sst": total, "information_loss": loss}
 
 
 def _released_points(data: Microdata, release: pd.DataFrame) -> NDArray[np.float64] | None:

@@ -52,13 +52,24 @@ def default_kind(solution: Solution) -> str:
 
 
 def make_release(
-    solution: Solution, kind: str | None = None, *, shuffle: bool = False, seed: int = 0
+    solution: Solution,
+    kind: str | None = None,
+    *,
+    shuffle: bool = False,
+    seed: int = 0,
+    keep_order: bool = True,
+    keep_identifiers: bool = True,
 ) -> pd.DataFrame:
     """The anonymised table: same index, columns and, where values allow it, dtypes.
 
-    Columns that are no quasi-identifiers come back as they were. ``shuffle`` puts the rows in a
-    random order with a new index, so that neither tells who is who. A frequency vector that does
+    Columns that are no quasi-identifiers come back as they were. A frequency vector that does
     not keep the number of rows gives a table of its quasi-identifiers alone.
+
+    Before a release leaves the house, it should keep neither the order nor identifiers of the
+    original, as the command line does by default. Without ``keep_order`` the rows are sorted by
+    what they contain, with a new index, so that neither tells who is who; ``shuffle`` then puts
+    them in a random order. Without ``keep_identifiers`` the columns of :func:`identifiers` are
+    left out.
 
     Examples
     --------
@@ -89,10 +100,38 @@ def make_release(
             chosen = solution.representatives
             rows = medoids(data, labels) if chosen is None else chosen
             released = _replaced(data, rows[labels])
-    if shuffle:
+    if not keep_identifiers:
+        released = released.drop(columns=identifiers(data), errors="ignore")
+    if shuffle or not keep_order:
+        released = _by_content(released)
+    if shuffle:  # of sorted rows: whoever knows the seed learns nothing
         order = np.random.default_rng(seed).permutation(len(released))
         released = released.iloc[order].reset_index(drop=True)
     return released
+
+
+def identifiers(data: Microdata) -> list[str]:
+    """Columns without a role whose values (texts, whole numbers, …) all differ: names and keys.
+
+    >>> frame = pd.DataFrame({"name": ["Ann", "Bob"], "age": [30, 40], "sick": [True, False]})
+    >>> identifiers(Microdata.from_frame(frame, numeric=["age"], confidential=["sick"]))
+    ['name']
+    """
+    roles = {*data.quasi_identifiers, *data.confidential, data.strata}
+    frame = data.frame
+    return [
+        name
+        for name in frame.columns
+        if name not in roles
+        and not pd.api.types.is_float_dtype(frame[name])
+        and not frame[name].astype(str).duplicated().any()
+    ]
+
+
+def _by_content(released: pd.DataFrame) -> pd.DataFrame:
+    """The rows in an order that follows from their cells alone."""
+    keys = [pd.factorize(column.astype(str), sort=True)[0] for _, column in released.items()]
+    return released.iloc[np.lexsort(keys[::-1])].reset_index(drop=True)
 
 
 def _needed(decision: NDArray[np.int64] | None, kind: str) -> NDArray[np.int64]:

@@ -107,12 +107,25 @@ class Solution:
         )
 
     def release(
-        self, kind: str | None = None, *, shuffle: bool = False, seed: int | None = None
+        self,
+        kind: str | None = None,
+        *,
+        shuffle: bool = False,
+        seed: int | None = None,
+        keep_order: bool = True,
+        keep_identifiers: bool = True,
     ) -> pd.DataFrame:
         """The anonymised table; see :func:`kanopy.release.make_release` for the kinds."""
         from kanopy.release import make_release
 
-        return make_release(self, kind, shuffle=shuffle, seed=self.seed if seed is None else seed)
+        return make_release(
+            self,
+            kind,
+            shuffle=shuffle,
+            seed=self.seed if seed is None else seed,
+            keep_order=keep_order,
+            keep_identifiers=keep_identifiers,
+        )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Objective and bound over time."""

@@ -226,13 +226,13 @@ def _weight(data: Microdata, column: str) -> float:
 
 
 def _sse(data: Microdata, labels: NDArray[np.int64]) -> float:
-    """Squared distances as Σ (size − 1) · variance, column by column, from the first row."""
+    """Squared distances as Σ (size − 1) · variance, column by column, from each first row."""
     total = 0.0
     for j, column in enumerate(data.numeric):
         values = pd.Series(data.frame[column].to_numpy(dtype=float))
         values = (values - data.center[j]) / data.scale[j]
-        # A mean far from 0 would round off what the values differ by.
-        groups = (values - values.iloc[0]).groupby(labels)
+        # A mean far from 0 would round off what the values of a class differ by.
+        groups = (values - values.groupby(labels).transform("first")).groupby(labels)
         squares = groups.var(ddof=1).fillna(0.0) * (groups.size() - 1)
         total += _weight(data, column) * float(squares.sum())
     return total

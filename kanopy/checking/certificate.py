@@ -32,7 +32,8 @@ from kanopy.instances.errors import KanopyError
 
 FORMAT = "kanopy certificate 1"
 MOST_BYTES = 1 << 30
-"""Size of a file, unpacked, beyond which it is not read."""
+MOST_TIMES = 200
+"""Size of a file, unpacked, beyond which it is not read; as a multiple of the packed size, too."""
 
 
 class CertificateError(KanopyError):
@@ -132,25 +133,28 @@ def to_bytes(certificate: Certificate) -> bytes:
 
 def read_certificate(path: str | Path) -> Certificate:
     """Read a certificate; anything unexpected in the file is an error."""
+    return from_bytes(read_content(path))
+
+
+def read_content(path: str | Path) -> bytes:
+    """The unpacked content of a certificate's file, which may not be of any size."""
     try:
         with Path(path).open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
+        most = min(MOST_BYTES, max(1 << 26, MOST_TIMES * Path(path).stat().st_size))
         with gzip.open(path, "rb") if packed else Path(path).open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise CertificateError(f"cannot read {str(path)!r}: {error}") from error
-    if len(content) > MOST_BYTES:
-        raise CertificateError(f"{str(path)!r} unpacks to more than {MOST_BYTES} bytes")
-    return from_bytes(content)
+    if len(content) > most:
+        raise CertificateError(f"{str(path)!r} unpacks to more than {most} bytes")
+    return content
 
 
 def from_bytes(content: bytes) -> Certificate:
     """The certificate in a file's content."""
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise CertificateError("a certificate is JSON; this file is not") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    found = parsed(content)
+    if found.get("format") != FORMAT:
         raise CertificateError(f"this is no certificate of the format {FORMAT!r}")
     columns = found.get("columns")
     if not isinstance(columns, dict):
@@ -166,6 +170,17 @@ def from_bytes(content: bytes) -> Certificate:
         steps=[_step(step) for step in _list(found.get("steps"), "steps")],
         columns=columns,
     )
+
+
+def parsed(content: bytes) -> dict[str, Any]:
+    """The JSON object in a file's content."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise CertificateError("a certificate is JSON; this file is not") from error
+    if not isinstance(found, dict):
+        raise CertificateError(f"this is no certificate of the format {FORMAT!r}")
+    return found
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:

@@ -77,6 +77,21 @@ Trees = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no table of progress")]
 
 
+@app.callback()
+def common(
+    context: typer.Context,
+    show_values: Annotated[
+        bool,
+        typer.Option("--show-values", help="let errors show cells of the original table"),
+    ] = False,
+) -> None:
+    """k-anonymity by optimisation: the least-damaging k-anonymous version of a table."""
+    if show_values:
+        from kanopy.instances.errors import showing_values
+
+        context.with_resource(showing_values())
+
+
 @app.command()
 def solve(
     file: File,
@@ -147,6 +162,20 @@ def anonymize(
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="random row order, so that it tells nothing")
     ] = False,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option("--escape-formulas", help="CSV: texts that spreadsheets would run get a '"),
+    ] = False,
+    keep_order: Annotated[
+        bool,
+        typer.Option("--keep-order", help="rows in the original's order, not sorted by content"),
+    ] = False,
+    keep_identifiers: Annotated[
+        bool,
+        typer.Option(
+            "--keep-identifiers", help="also columns without a role that differ in every row"
+        ),
+    ] = False,
 ) -> None:
     """Write the anonymised version of a table.
 
@@ -161,7 +190,8 @@ def anonymize(
         numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or [], drop
     )
     question = inputs.Question(k, method, cost, time, seed, option or [])
-    commands.anonymize(file, columns, question, quiet, output, kind, shuffle)
+    kept = inputs.Kept(shuffle, escape_formulas, keep_order, keep_identifiers)
+    commands.anonymize(file, columns, question, quiet, output, kind, kept)
 
 
 @app.command()
@@ -228,11 +258,15 @@ def evaluate(
 def check(
     certificate: Annotated[Path, typer.Argument(help="file that `solve --certificate` wrote")],
     file: File,
+    backend: Annotated[
+        str | None,
+        typer.Option(help="counts: have highs, scip, cpsat or gurobi prove the bound again"),
+    ] = None,
 ) -> None:
     """Verify a certificate in exact arithmetic, without the engine that wrote it."""
     from kanopy.cli import commands
 
-    commands.check(certificate, file)
+    commands.check(certificate, file, backend)
 
 
 @app.command()
@@ -345,10 +379,17 @@ def demo(
 
 def main() -> None:
     """Entry point: errors a user can put right become one line and exit code 2."""
+    from kanopy.cli import signals
     from kanopy.instances.errors import KanopyError
 
+    signals.install()
     try:
         app()
+    except SystemExit as end:
+        if signals.came() and end.code in (1, 130):  # typer's own answer to an interruption
+            print("interrupted before a first solution", file=sys.stderr)
+            sys.exit(signals.exit_code())
+        raise
     except KanopyError as error:
         from kanopy.checking.certificate import CertificateError
         from kanopy.verification import VerificationError
@@ -358,4 +399,4 @@ def main() -> None:
         sys.exit(1 if failed else 2)
     except KeyboardInterrupt:
         print("interrupted before a first solution", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(signals.exit_code())

@@ -16,9 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 import kanopy
-from kanopy.cli.inputs import Columns, Question, names, read_instance
-from kanopy.instances.files import write_table
+from kanopy.cli import signals
+from kanopy.cli.inputs import Columns, Kept, Question, names, read_instance
+from kanopy.instances.errors import KanopyError
+from kanopy.instances.files import check_target, write_table
 from kanopy.instances.microdata import Microdata
+from kanopy.release import identifiers
 from kanopy.solution import Solution
 from kanopy.solvers.bounds import lower_bound
 from kanopy.solvers.costs import default_cost
@@ -50,6 +53,8 @@ def solve(
     certificate: Path | None,
 ) -> None:
     """Solve an instance and report objective, bound and gap."""
+    if output is not None:
+        check_target(output)
     with working(f"reading {file}"):
         data = read_instance(file, columns)
     solution = answer(data, question, display=not quiet, certificate=certificate)
@@ -65,26 +70,41 @@ def solve(
         from kanopy.plot import save_axes
 
         save_axes(solution.plot(), plot)
+    signals.leave_if_interrupted(solution)
 
 
-def check(path: Path, file: str) -> None:
+def check(path: Path, file: str, backend: str | None = None) -> None:
     """Verify a certificate against its table."""
-    from kanopy.certifying import read_as
+    from kanopy.certifying import confirm, read_as
     from kanopy.checking import check as check_certificate
-    from kanopy.checking import read_certificate
+    from kanopy.checking import counts
+    from kanopy.checking.certificate import from_bytes, parsed, read_content
 
-    certificate = read_certificate(path)
+    content = read_content(path)
+    found = parsed(content)
+    of_counts = found.get("format") == counts.FORMAT
+    certificate = counts.from_json(found) if of_counts else from_bytes(content)
     as_it_is = Columns("", "", "", "", "", "category", False, [])
     with working(f"reading {file}"):
         data = read_as(certificate, read_instance(file, as_it_is))
     with working("checking"):
-        checked = check_certificate(certificate, data)
+        checked: object
+        if isinstance(certificate, counts.CountsCertificate):
+            checked = (
+                counts.check_counts(certificate, data)
+                if backend is None
+                else confirm(certificate, data, backend)
+            )
+        else:
+            if backend is not None:
+                raise KanopyError("a partition's bound is proven here; leave --backend out")
+            checked = check_certificate(certificate, data)
     print(f"{certificate.cost}, k = {certificate.k}, {data.n} rows: {checked}")
 
 
 def warn_of_identifiers(data: Microdata) -> None:
     """Say so if a column looks like names: its values would be published as value sets."""
-    for column in (*data.nominal, *data.confidential, *_untouched(data)):
+    for column in (*data.nominal, *data.confidential):
         values = data.frame[column]
         if data.n > 1 and values.nunique() == data.n and not is_float_dtype(values):
             print(
@@ -94,11 +114,6 @@ def warn_of_identifiers(data: Microdata) -> None:
             )
 
 
-def _untouched(data: Microdata) -> list[str]:
-    known = {*data.quasi_identifiers, *data.confidential, data.strata}
-    return [column for column in data.frame.columns if column not in known]
-
-
 def anonymize(
     file: str,
     columns: Columns,
@@ -106,21 +121,32 @@ def anonymize(
     quiet: bool,
     output: Path,
     kind: str | None,
-    shuffle: bool,
+    kept: Kept,
 ) -> None:
     """Write the anonymised table."""
+    check_target(output)
     with working(f"reading {file}"):
         data = read_instance(file, columns)
     warn_of_identifiers(data)
+    left_out = [] if kept.keep_identifiers else identifiers(data)
+    if left_out:
+        print(
+            f"left out, as it differs in every row: {', '.join(left_out)} "
+            "(--confidential NAME or --keep-identifiers keeps it)",
+            file=sys.stderr,
+        )
     solution = answer(data, question, display=not quiet)
-    release = solution.release(kind, shuffle=shuffle, seed=question.seed)
+    release = solution.release(
+        kind, shuffle=kept.shuffle, seed=question.seed, keep_order=kept.keep_order
+    ).drop(columns=left_out, errors="ignore")
     promise = f"{question.k}-anonymous"
     if solution.matches is None:
         kanopy.verify(data, release, k=question.k)
     else:  # what a freeform release promises was verified with the solution
         promise = f"freeform (each covers {question.k} originals, but they are not k-anonymous)"
-    write_table(release, output)
+    write_table(release, output, escape_formulas=kept.escape_formulas)
     console.print(f"wrote {len(release)} rows, {promise}, to {output}", highlight=False)
+    signals.leave_if_interrupted(solution)
 
 
 def answer(

@@ -59,6 +59,16 @@ class Question:
         return parsed
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What of the original a written release keeps, as typed."""
+
+    shuffle: bool
+    escape_formulas: bool
+    keep_order: bool
+    keep_identifiers: bool
+
+
 def names(text: str) -> list[str]:
     """Column or method names separated by commas."""
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from kanopy.instances.errors import KanopyError, unknown
+from kanopy.instances.errors import KanopyError, cause, unknown
 from kanopy.instances.merge import merge_rows
 
 Weights = Mapping[str, float] | Sequence[float] | NDArray[np.float64]
@@ -30,7 +30,9 @@ def numbers(values: ArrayLike | pd.DataFrame, what: str) -> NDArray[np.float64]:
     try:
         array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise KanopyError(f"{what} holds missing values or values that are not numbers") from error
+        raise KanopyError(f"{what} holds missing values or values that are not numbers") from cause(
+            error
+        )
     if array.size == 0:
         raise KanopyError(f"{what} is empty; a measure needs at least one value")
     if not np.isfinite(array).all():
@@ -129,7 +131,7 @@ def categories(
     except TypeError as error:
         raise KanopyError(
             f"column {name!r} holds values that cannot be compared; turn them into text"
-        ) from error
+        ) from cause(error)
     gone = int((found < 0).sum())
     if gone and not missing:
         raise KanopyError(f"column {name!r} has {gone} missing values; fill or drop them")

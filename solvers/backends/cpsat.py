@@ -182,6 +182,8 @@ class _Search:
             if "x" in answer:
                 self.watch.offer(np.array(answer["x"], dtype=np.float64))
             if "status" in answer:
+                if answer["status"] not in ("optimal", "infeasible", "stopped", "failed"):
+                    return Ended("failed", "its process answered what it was not asked")
                 return Ended(answer["status"], answer.get("message", ""))
         return None
 

@@ -63,6 +63,12 @@ class Writer:
         data = engine.problem.data
         # Costs are rounded down by a unit for each row and column at most.
         self.slack = 4 + len(data.numeric) + len(data.nominal)
+        if engine.problem.cost == "range":  # in floats, values far from 0 lose what they differ by
+            width = np.maximum(data.upper - data.lower, np.finfo(float).tiny)
+            lost = data.numeric_weights * np.abs(data.X).max(axis=0, initial=0.0) / width
+            lost = np.where(data.upper > data.lower, lost, 0.0)
+            rounding = 8 * np.finfo(float).eps * float(lost.sum())
+            self.slack += min(math.ceil(math.ldexp(rounding, self.bits)), MOST)
         self.programs = 0
 
     def certificate(self) -> Certificate:

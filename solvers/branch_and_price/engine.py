@@ -181,8 +181,9 @@ class Engine:
 
     def resume(self, saved: SavedTree) -> None:
         """The master of a saved search."""
-        if len(saved.labels) != self.problem.n or np.bincount(saved.labels).min() < self.problem.k:
-            raise KanopyError(f"the partition in {self.options.tree!r} is damaged; delete the file")
+        types = self.problem.n if saved.told_apart else len(self.problem.data.counts)
+        if not saved.fits(self.problem.n, types, self.problem.k, self.largest):
+            raise KanopyError(f"the search tree in {self.options.tree!r} is damaged; delete it")
         self.run.found_labels(saved.labels)
         if saved.told_apart:
             self.see_rows()
