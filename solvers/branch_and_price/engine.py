@@ -30,6 +30,7 @@ from kanopy.solvers.branch_and_price.enumeration import Listed, choose, list_clu
 from kanopy.solvers.branch_and_price.master import Master, sorted_rows
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Cuts, Pricer, Restrictions, Search
+from kanopy.solvers.branch_and_price.regions import Effort, improve
 from kanopy.solvers.branch_and_price.saved_tree import SavedTree, key_of, load_tree, save_tree
 from kanopy.solvers.branch_and_price.start import (
     clusters_of,
@@ -62,6 +63,9 @@ SAMPLE_NODES = 50
 
 WIDE = 1e-3
 """Relative gap above which that MIP is run."""
+
+REGION_NODES, REGION_SHARE = 20, 0.1
+"""Nodes of the MIP of a region, and the share of the time left that all regions may take."""
 
 STEP_NODES = 5000
 """The same where costs come in steps, or where branching is out of reach: a MIP over types goes
@@ -208,6 +212,7 @@ class Engine:
             before = self.upper() - self.lower
             effort *= 2
             self.dives(2, effort=effort)
+            self.polish()
             nodes *= 4
             self.finish(self.options.most_columns, nodes)
             failures = failures + 1 if self.upper() - self.lower > 0.9 * before else 0
@@ -256,6 +261,7 @@ class Engine:
         """Column generation at the root."""
         self.generated = self.generate(self.links)
         self.dives(1)
+        self.polish()
 
     def tighten(self) -> None:
         """Rounds of cuts while they help, with dives and tries to finish in between."""
@@ -398,6 +404,32 @@ class Engine:
             clusters = dive(self.generation, limit, self.run.rng, limits, share, effort)
             improved = clusters is not None and self.found(clusters)
             left = max(left - 1, 2 if improved and number > 1 else 0)
+
+    def polish(self) -> None:
+        """A better partition out of the columns at hand where one MIP cannot hold them all."""
+        relaxation = self.generated.relaxation
+        wide = self.upper() - self.lower > WIDE * self.upper()
+        usable = self.options.dives and self.master.large and relaxation is not None
+        if self.done() or not wide or not usable:
+            return
+        assert relaxation is not None
+        master = self.master
+        pool, uses = with_start(master.clusters, self.incumbent())
+        costs = np.concatenate([master.costs, self.costs(pool[len(master) :])])
+        reduced = reduced_costs(pool, costs, relaxation.duals, master.cuts)
+        order = np.argsort(reduced, kind="stable")
+        clusters, _ = improve(
+            pool[order],
+            costs[order],
+            uses[order],
+            master.types,
+            self.problem.k,
+            self.clock.within(REGION_SHARE * self.clock.remaining()),
+            self.run.rng,
+            Effort(nodes=REGION_NODES),
+            self.step,
+        )
+        self.found(clusters)
 
     def tell_rows_apart(self) -> bool:
         """Begin again with every row its own type: pairs to branch on must be single."""
