@@ -64,8 +64,12 @@ SAMPLE_NODES = 50
 WIDE = 1e-3
 """Relative gap above which that MIP is run."""
 
-REGION_NODES, REGION_SHARE = 20, 0.1
+REGION_NODES, REGION_SHARE = 20, 0.2
 """Nodes of the MIP of a region, and the share of the time left that all regions may take."""
+
+LISTED_PER_TYPE = 10
+"""Clusters per type that are listed for regions where costs come in steps: very many are then
+equally good, and the relaxation needs only some of them."""
 
 STEP_NODES = 5000
 """The same where costs come in steps, or where branching is out of reach: a MIP over types goes
@@ -237,7 +241,8 @@ class Engine:
         self.master.add(seeds.clusters, seeds.costs)
         alone = pure_clusters(self.copies, k, self.largest)
         self.master.add(alone, np.zeros(len(alone)))
-        if self.master.large and not self.links.together and not self.links.apart:
+        # where costs come in steps, pricing finds the same in far less time
+        if self.master.large and self.step == 0 and not (self.links.together or self.links.apart):
             self.add_met()
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
         self.generation.cuts = self.options.cuts and self.step == 0
@@ -282,6 +287,7 @@ class Engine:
                 break
         if self.step == 0:  # with steps, the MIP that follows settles most at once
             self.dives(2)
+        self.polish()
 
     def slim(self) -> None:
         """Delete the columns of largest reduced cost where there are very many."""
@@ -413,23 +419,30 @@ class Engine:
         if self.done() or not wide or not usable:
             return
         assert relaxation is not None
-        master = self.master
-        pool, uses = with_start(master.clusters, self.incumbent())
-        costs = np.concatenate([master.costs, self.costs(pool[len(master) :])])
+        master, clusters = self.master, self.master.clusters
+        clock = self.clock.within(REGION_SHARE * self.clock.remaining())
+        if self.step > 0:
+            most = LISTED_PER_TYPE * master.types
+            listed = list_clusters(self.pricer, self.proof, self.target(), clock, most, self.links)
+            if listed is not None:
+                clusters = np.unique(np.concatenate([clusters, listed.clusters]), axis=0)
+        pool, uses = with_start(clusters, self.incumbent())
+        costs = self.costs(pool)
         reduced = reduced_costs(pool, costs, relaxation.duals, master.cuts)
         order = np.argsort(reduced, kind="stable")
-        clusters, _ = improve(
+        better, _ = improve(
             pool[order],
             costs[order],
+            reduced[order],
             uses[order],
             master.types,
             self.problem.k,
-            self.clock.within(REGION_SHARE * self.clock.remaining()),
+            clock,
             self.run.rng,
             Effort(nodes=REGION_NODES),
             self.step,
         )
-        self.found(clusters)
+        self.found(better)
 
     def tell_rows_apart(self) -> bool:
         """Begin again with every row its own type: pairs to branch on must be single."""

@@ -1,8 +1,10 @@
 """A better partition out of given clusters, by MIPs over one region of the table after the other.
 
 Only the clusters of a region are free, but all columns are that fit into its rows. A region is a
-cluster of the partition at random and others that share columns with it, each with all its copies.
-Nothing is proven here unless one MIP holds all columns.
+cluster of the partition and others that share columns with it, each with all its copies. The
+reduced costs of a partition's clusters add up to what it costs above the relaxation, so the first
+cluster is drawn in proportion to its reduced cost, and columns dearer than those of the whole
+region are left out. Nothing is proven here unless one MIP holds all columns.
 """
 
 from __future__ import annotations
@@ -56,6 +58,7 @@ class Effort:
 def improve(
     clusters: NDArray[np.int32],
     costs: NDArray[np.float64],
+    reduced: NDArray[np.float64],
     uses: NDArray[np.float64],
     types: int,
     k: int,
@@ -68,8 +71,8 @@ def improve(
 
     Parameters
     ----------
-    clusters, costs
-        The columns over ``types`` types, those of least reduced cost first.
+    clusters, costs, reduced
+        The columns over ``types`` types, by ascending reduced cost.
     uses
         How often each is in the partition to begin with.
     step
@@ -81,7 +84,9 @@ def improve(
     region, failures, proven = np.flatnonzero(uses), 0, False
     while not proven and failures < FAILURES and not clock.over():
         sides = np.asarray(uses[region] @ table[region])
-        fitting = np.flatnonzero(_fitting(table, sides))
+        whole = len(region) == np.count_nonzero(uses)
+        above = np.inf if whole else uses[region] @ np.maximum(reduced[region], 0.0)
+        fitting = np.flatnonzero(_fitting(table, sides) & (reduced <= above))
         inside = np.union1d(fitting[:MOST], region)
         present = np.flatnonzero(sides)
         number = np.full(types + 1, -1, dtype=np.int32)
@@ -99,7 +104,6 @@ def improve(
             start=start,
             most_nodes=effort.nodes,
         )
-        whole = len(region) == np.count_nonzero(uses)
         proven = chosen.optimal and whole and len(inside) == len(costs)
         failures += 1
         if chosen.clusters is not None:
@@ -113,7 +117,10 @@ def improve(
             effort.learn(chosen.optimal, time.perf_counter() - began, len(fitting) > MOST)
         # all clusters at once are the first MIP again
         held = np.flatnonzero(uses)
-        region = held[_region(near, table[held], min(effort.size, 1 + len(held) // 2), rng)]
+        chances = np.maximum(uses[held] * reduced[held], 0.0) + 1e-9
+        first = int(rng.choice(len(held), p=chances / chances.sum()))
+        size = min(effort.size, 1 + len(held) // 2)
+        region = held[_region(near, table[held], size, first, rng)]
     return np.repeat(clusters, uses, axis=0), proven
 
 
@@ -135,15 +142,15 @@ def _fitting(table: sp.csr_array, sides: NDArray[np.int64]) -> NDArray[np.bool_]
 
 
 def _region(
-    near: sp.csr_array, held: sp.csr_array, size: int, rng: np.random.Generator
+    near: sp.csr_array, held: sp.csr_array, size: int, first: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Clusters of a partition, one at random and those that most columns share with them."""
+    """Clusters of a partition, the first one and those that most columns share with them."""
     if size >= held.shape[0]:
         return np.arange(held.shape[0])
     touched = sp.csr_array((near @ held.T) > 0, dtype=np.float64)
     touching = sp.csr_array(touched.T)
     weights = np.zeros(held.shape[0])
-    region = [int(rng.integers(held.shape[0]))]
+    region = [first]
     free = np.ones(held.shape[0], dtype=bool)
     while True:
         last = region[-1]

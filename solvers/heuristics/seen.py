@@ -133,7 +133,7 @@ class SeenClusters:
                 return
 
     def improve(self, clock: Clock, rng: np.random.Generator) -> tuple[NDArray[np.int64], bool]:
-        """A better partition out of the columns, and whether they are proven to hold none better."""
+        """A better partition out of the columns, and whether they provably hold none better."""
         master = self._master
         assert master is not None
         useful = np.flatnonzero((self._reduced < self._gap) | (self._uses > 0))
@@ -142,6 +142,7 @@ class SeenClusters:
         partition, proven = improve(
             clusters,
             costs,
+            self._reduced[useful],
             self._uses[useful],
             len(self._counts),
             self.k,

@@ -51,6 +51,7 @@ def test_a_table_with_copies_is_put_right(step, monkeypatch):
     chosen, proven = regions.improve(
         pool,
         costs,
+        costs,  # reduced by duals of 0
         uses,
         len(data.counts),
         3,
