@@ -64,7 +64,7 @@ SAMPLE_NODES = 50
 WIDE = 1e-3
 """Relative gap above which that MIP is run."""
 
-REGION_NODES, REGION_SHARE = 20, 0.2
+REGION_NODES, REGION_SHARE = 5, 0.2
 """Nodes of the MIP of a region, and the share of the time left that all regions may take."""
 
 LISTED_PER_TYPE = 10
@@ -412,30 +412,37 @@ class Engine:
             left = max(left - 1, 2 if improved and number > 1 else 0)
 
     def polish(self) -> None:
-        """A better partition out of the columns at hand where one MIP cannot hold them all."""
-        relaxation = self.generated.relaxation
+        """A better partition out of the columns at hand where one MIP cannot hold them all.
+
+        Where costs come in steps, out of others listed for that, too.
+        """
         wide = self.upper() - self.lower > WIDE * self.upper()
-        usable = self.options.dives and self.master.large and relaxation is not None
-        if self.done() or not wide or not usable:
+        if self.done() or not wide or not self.options.dives or not self.master.large:
             return
-        assert relaxation is not None
-        master, clusters = self.master, self.master.clusters
         clock = self.clock.within(REGION_SHARE * self.clock.remaining())
-        if self.step > 0:
-            most = LISTED_PER_TYPE * master.types
+        self.improve_regions(self.master.clusters, clock)
+        if self.step > 0 and not self.done():
+            most = LISTED_PER_TYPE * self.master.types
             listed = list_clusters(self.pricer, self.proof, self.target(), clock, most, self.links)
             if listed is not None:
-                clusters = np.unique(np.concatenate([clusters, listed.clusters]), axis=0)
+                both = np.concatenate([self.master.clusters, listed.clusters])
+                self.improve_regions(np.unique(both, axis=0), clock)
+
+    def improve_regions(self, clusters: NDArray[np.int32], clock: Clock) -> None:
+        """MIPs over regions of the best partition, with these clusters to choose from."""
+        relaxation = self.generated.relaxation
+        if relaxation is None or clock.over():
+            return
         pool, uses = with_start(clusters, self.incumbent())
         costs = self.costs(pool)
-        reduced = reduced_costs(pool, costs, relaxation.duals, master.cuts)
+        reduced = reduced_costs(pool, costs, relaxation.duals, self.master.cuts)
         order = np.argsort(reduced, kind="stable")
         better, _ = improve(
             pool[order],
             costs[order],
             reduced[order],
             uses[order],
-            master.types,
+            self.master.types,
             self.problem.k,
             clock,
             self.run.rng,

@@ -117,7 +117,8 @@ def improve(
             effort.learn(chosen.optimal, time.perf_counter() - began, len(fitting) > MOST)
         # all clusters at once are the first MIP again
         held = np.flatnonzero(uses)
-        chances = np.maximum(uses[held] * reduced[held], 0.0) + 1e-9
+        chances = np.maximum(uses[held] * reduced[held], 0.0)
+        chances += chances.mean() + 1e-9
         first = int(rng.choice(len(held), p=chances / chances.sum()))
         size = min(effort.size, 1 + len(held) // 2)
         region = held[_region(near, table[held], size, first, rng)]
