@@ -80,19 +80,19 @@ def improve(
     """
     table = _counts(clusters, types)
     near = table[: max(NEAR, types)]
-    uses = uses.astype(np.int64)
-    region, failures, proven = np.flatnonzero(uses), 0, False
+    times = uses.astype(np.int64)
+    region, failures, proven = np.flatnonzero(times), 0, False
     while not proven and failures < FAILURES and not clock.over():
-        sides = np.asarray(uses[region] @ table[region])
-        whole = len(region) == np.count_nonzero(uses)
-        above = np.inf if whole else uses[region] @ np.maximum(reduced[region], 0.0)
+        sides = np.asarray(times[region] @ table[region]).astype(np.int64)
+        whole = len(region) == np.count_nonzero(times)
+        above = np.inf if whole else times[region] @ np.maximum(reduced[region], 0.0)
         fitting = np.flatnonzero(_fitting(table, sides) & (reduced <= above))
         inside = np.union1d(fitting[:MOST], region)
         present = np.flatnonzero(sides)
         number = np.full(types + 1, -1, dtype=np.int32)
         number[present] = np.arange(len(present))
         candidates = number[clusters[inside]]
-        start = np.where(np.isin(inside, region), uses[inside], 0).astype(np.float64)
+        start = np.where(np.isin(inside, region), times[inside], 0).astype(np.float64)
         began = time.perf_counter()
         chosen = choose(
             candidates,
@@ -110,19 +110,19 @@ def improve(
             place = {row.tobytes(): i for i, row in zip(inside, candidates, strict=True)}
             better = np.array([place[row.tobytes()] for row in chosen.clusters])
             if costs[better].sum() < (costs[inside] @ start) * (1 - 1e-12):
-                uses[region] = 0
-                np.add.at(uses, better, 1)
+                times[region] = 0
+                np.add.at(times, better, 1)
                 failures = 0
         if not whole:
             effort.learn(chosen.optimal, time.perf_counter() - began, len(fitting) > MOST)
         # all clusters at once are the first MIP again
-        held = np.flatnonzero(uses)
-        chances = np.maximum(uses[held] * reduced[held], 0.0)
+        held = np.flatnonzero(times)
+        chances = np.maximum(times[held] * reduced[held], 0.0)
         chances += chances.mean() + 1e-9
         first = int(rng.choice(len(held), p=chances / chances.sum()))
         size = min(effort.size, 1 + len(held) // 2)
         region = held[_region(near, table[held], size, first, rng)]
-    return np.repeat(clusters, uses, axis=0), proven
+    return np.repeat(clusters, times, axis=0), proven
 
 
 def _counts(clusters: NDArray[np.int32], types: int) -> sp.csr_array:
