@@ -64,7 +64,7 @@ SAMPLE_NODES = 50
 WIDE = 1e-3
 """Relative gap above which that MIP is run."""
 
-REGION_NODES, REGION_SHARE = 5, 0.2
+REGION_NODES, REGION_SHARE = 20, 0.2
 """Nodes of the MIP of a region, and the share of the time left that all regions may take."""
 
 LISTED_PER_TYPE = 10
