@@ -29,6 +29,7 @@ from kanopy.solvers.branch_and_price.enumeration import Listed, choose, list_clu
 from kanopy.solvers.branch_and_price.master import Master, sorted_rows
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Cuts, Pricer, Restrictions, Search
+from kanopy.solvers.branch_and_price.regions import Effort, improve
 from kanopy.solvers.branch_and_price.saved_tree import SavedTree, key_of, load_tree, save_tree
 from kanopy.solvers.branch_and_price.start import (
     clusters_of,
@@ -62,6 +63,13 @@ SAMPLE_NODES = 50
 
 WIDE = 1e-3
 """Relative gap above which that MIP is run."""
+
+REGION_NODES, REGION_SHARE = 20, 0.2
+"""Nodes of the MIP of a region, and the share of the time left that all regions may take."""
+
+LISTED_PER_TYPE = 10
+"""Clusters per type that are listed for regions where costs come in steps: very many are then
+equally good, and the relaxation needs only some of them."""
 
 STEP_NODES = 5000
 """The same where costs come in steps, or where branching is out of reach: a MIP over types goes
@@ -209,6 +217,7 @@ class Engine:
             before = self.upper() - self.lower
             effort *= 2
             self.dives(2, effort=effort)
+            self.polish()
             nodes *= 4
             self.finish(self.options.most_columns, nodes)
             failures = failures + 1 if self.upper() - self.lower > 0.9 * before else 0
@@ -233,7 +242,8 @@ class Engine:
         self.master.add(seeds.clusters, seeds.costs)
         alone = pure_clusters(self.copies, k, self.largest)
         self.master.add(alone, np.zeros(len(alone)))
-        if self.master.large and not self.links.together and not self.links.apart:
+        # where costs come in steps, pricing finds the same in far less time
+        if self.master.large and self.step == 0 and not (self.links.together or self.links.apart):
             self.add_met()
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
         self.generation.cuts = self.options.cuts and self.step == 0
@@ -257,6 +267,7 @@ class Engine:
         """Column generation at the root."""
         self.generated = self.generate(self.links)
         self.dives(1)
+        self.polish()
 
     def tighten(self) -> None:
         """Rounds of cuts while they help, with dives and tries to finish in between."""
@@ -277,6 +288,7 @@ class Engine:
                 break
         if self.step == 0:  # with steps, the MIP that follows settles most at once
             self.dives(2)
+        self.polish()
 
     def slim(self) -> None:
         """Delete the columns of largest reduced cost where there are very many."""
@@ -399,6 +411,46 @@ class Engine:
             clusters = dive(self.generation, limit, self.run.rng, limits, share, effort)
             improved = clusters is not None and self.found(clusters)
             left = max(left - 1, 2 if improved and number > 1 else 0)
+
+    def polish(self) -> None:
+        """A better partition out of the columns at hand where one MIP cannot hold them all.
+
+        Where costs come in steps, out of others listed for that, too.
+        """
+        wide = self.upper() - self.lower > WIDE * self.upper()
+        if self.done() or not wide or not self.options.dives or not self.master.large:
+            return
+        clock = self.clock.within(REGION_SHARE * self.clock.remaining())
+        self.improve_regions(self.master.clusters, clock)
+        if self.step > 0 and not self.done():
+            most = LISTED_PER_TYPE * self.master.types
+            listed = list_clusters(self.pricer, self.proof, self.target(), clock, most, self.links)
+            if listed is not None:
+                both = np.concatenate([self.master.clusters, listed.clusters])
+                self.improve_regions(np.unique(both, axis=0), clock)
+
+    def improve_regions(self, clusters: NDArray[np.int32], clock: Clock) -> None:
+        """MIPs over regions of the best partition, with these clusters to choose from."""
+        relaxation = self.generated.relaxation
+        if relaxation is None or clock.over():
+            return
+        pool, uses = with_start(clusters, self.incumbent())
+        costs = self.costs(pool)
+        reduced = reduced_costs(pool, costs, relaxation.duals, self.master.cuts)
+        order = np.argsort(reduced, kind="stable")
+        better, _ = improve(
+            pool[order],
+            costs[order],
+            reduced[order],
+            uses[order],
+            self.master.types,
+            self.problem.k,
+            clock,
+            self.run.rng,
+            Effort(nodes=REGION_NODES),
+            self.step,
+        )
+        self.found(better)
 
     def tell_rows_apart(self) -> bool:
         """Begin again with every row its own type: pairs to branch on must be single."""

@@ -14,6 +14,7 @@ from kanopy.solvers.branch_and_price import (
     enumeration,
     master,
     pricer_sse,
+    regions,
 )
 
 COSTS = ("sse", "hamming", "range")
@@ -30,6 +31,9 @@ SIZES = (
     (engine, "MANY_COLUMNS", (5, 10_000)),
     (engine, "FEW_COLUMNS", (5, 2500)),
     (engine, "WIDE", (0.0, 1e-3)),
+    (engine, "LISTED_PER_TYPE", (1, 10)),
+    (regions, "MOST", (1, 3000)),
+    (regions, "FAILURES", (2, 10)),
     (enumeration, "LISTING_NODES", (50, 20_000_000)),
     (diving, "LAST_ROWS", (0, 20, 900)),
     (diving, "LAST_MERGED", (0, 20, 2500)),

@@ -5,7 +5,7 @@ import pytest
 from oracles import random_instance
 
 import kanopy as kn
-import kanopy.solvers.heuristics.seen as module
+import kanopy.solvers.branch_and_price.regions as regions
 from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.costs import cluster_costs
 from kanopy.solvers.heuristics.ils import cost_table, neighbour_lists
@@ -71,8 +71,8 @@ def test_the_best_partition_out_of_some_clusters(cost):
 
 def test_regions_put_a_partition_right(monkeypatch):
     """Damage in five places is undone although no MIP may have more than a few columns."""
-    monkeypatch.setattr(module, "MOST", 6)
-    monkeypatch.setattr(module, "QUICK", -1.0)  # regions do not grow
+    monkeypatch.setattr(regions, "MOST", 6)
+    monkeypatch.setattr(regions.Effort, "learn", lambda *_: None)  # regions do not grow
     data = kn.generate("simu", n=90, d=3, seed=4)
     good = kn.solve(data, 3, "ils", stop=kn.MaxIterations(500))
     labels = good.labels.copy()
@@ -82,7 +82,7 @@ def test_regions_put_a_partition_right(monkeypatch):
     clusters = [np.flatnonzero(good.labels == c) for c in range(good.labels.max() + 1)]
     seen = SeenClusters(data, 3, seed=0)
     collect(seen, clusters, cluster_costs(data, good.labels, "sse"))
-    seen.size = 2
+    seen.effort.size = 2
     seen.relax(labels, cluster_costs(data, labels, "sse"), Clock())
     chosen, proven = seen.improve(Clock(), np.random.default_rng(0))
     assert not proven
