@@ -13,7 +13,6 @@ import platform
 import random
 import signal
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -206,7 +205,7 @@ def execute(task: Task) -> Record:
 
 
 def _measured(task: Task, data: Microdata) -> Record:
-    solution, used = (None, 0.0) if task.method == UNTRIED else _solve(task, data)
+    solution = None if task.method == UNTRIED else _solve(task, data)
     found: dict[str, float] = {}
     for name in task.measures:
         found |= QUANTITIES[name](data, solution, task.control)
@@ -219,19 +218,18 @@ def _measured(task: Task, data: Microdata) -> Record:
         bound=None if solution.bound is None else float(solution.bound),
         status=solution.status,
         runtime=solution.runtime,
-        cpu=used,
+        cpu=solution.cpu,
         measures=found,
         trace=thinned(solution.trace),
         versions=versions() | {"solver": solution.solver or ""},
     )
 
 
-def _solve(task: Task, data: Microdata) -> tuple[Solution, float]:
+def _solve(task: Task, data: Microdata) -> Solution:
     initial = None
     if task.start:
         initial = solve(data, task.k, task.start, seed=task.seed).labels
-    began = time.process_time()
-    solution = solve(
+    return solve(
         data,
         task.k,
         task.method,
@@ -242,7 +240,6 @@ def _solve(task: Task, data: Microdata) -> tuple[Solution, float]:
         options=task.given,
         control=task.control or None,
     )
-    return solution, time.process_time() - began
 
 
 @cache

@@ -64,10 +64,15 @@ class Run:
         self._events: list[Event] = []
         self._listener = listener
         self._start = time.perf_counter()
+        self._processor_start = time.process_time()
 
     def elapsed(self) -> float:
         """Seconds since the run began."""
         return time.perf_counter() - self._start
+
+    def processor_seconds(self) -> float:
+        """Processor seconds of this process since the run began, which other load leaves alone."""
+        return time.process_time() - self._processor_start
 
     def remaining(self) -> float:
         """Seconds until the time limit; ∞ without one."""

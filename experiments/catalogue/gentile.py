@@ -12,16 +12,18 @@ from functools import partial
 
 from kanopy.experiments.specs import Entry, Experiment, Task, options, published
 
+given = partial(options, exact="enumeration")
+"""Table 2's programs find the same clusters as the search, in minutes instead of seconds."""
 SIZES = (30, 40, 50, 100, 200)
 WAYS = ("consecutive", "random", "norm", "centroid")
-LIMIT = 1800.0
+LIMIT = 300.0
 COLUMNS = (
     ("MDAV", "mdav", options(), "proven:objective"),
     ("V-MDAV", "v-mdav", options(), "proven:objective"),
-    ("MSTH", "microaggregation-cg", options(rounding="spanning-tree"), "proven:objective"),
-    ("SRH", "microaggregation-cg", options(rounding="simple"), "proven:objective"),
-    ("Time", "microaggregation-cg", options(), "runtime"),
-    ("Ex", "microaggregation-cg", options(), "optimal"),
+    ("MSTH", "microaggregation-cg", given(rounding="spanning-tree"), "proven:objective"),
+    ("SRH", "microaggregation-cg", given(rounding="simple"), "proven:objective"),
+    ("Time", "microaggregation-cg", given(), "cpu"),
+    ("Ex", "microaggregation-cg", given(), "optimal"),
 )
 """Heading, method, options and value."""
 
@@ -46,8 +48,8 @@ def _entries(data: str, quick: bool) -> list[Entry]:
                 row = f"{size} rows, k = {k}, {way}"
                 for number in range(1 if quick else 5):
                     instance = f"{data} subset={way} size={size} number={number}"
-                    for column, method, given, value in COLUMNS:
-                        task = Task(instance, method, k, "sse", given, seconds=LIMIT)
+                    for column, method, chosen, value in COLUMNS:
+                        task = Task(instance, method, k, "sse", chosen, seconds=LIMIT)
                         found.append(Entry(row, column, task, value))
     return found
 
