@@ -7,6 +7,7 @@ phone, where wide tables scroll by themselves.
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import pandas as pd
 
 from kanopy.archive import list_best
 from kanopy.experiments.figures import draw, svg
+from kanopy.experiments.results import RESULTS, kept_results, paper
 from kanopy.experiments.runner import available
 from kanopy.experiments.specs import Experiment, Task
 from kanopy.experiments.store import Record, Store, code_version
@@ -77,24 +79,35 @@ def write_report(
     experiments: Sequence[Experiment],
     quick: bool = False,
     accept_older: bool = False,
+    results: Path = RESULTS,
 ) -> Path:
-    """Write ``index.html`` and, beside it, ``tables`` (CSV, LaTeX) and ``figures`` (SVG, PNG)."""
+    """Write ``index.html`` and, beside it, ``tables`` (CSV, LaTeX) and ``figures`` (SVG, PNG).
+
+    What the store does not have is taken from the results that come with kanopy.
+    """
     try:
         for name in ("tables", "figures"):
             (folder / name).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise KanopyError(f"cannot write to {str(folder)!r}: {error.strerror}") from error
-    sections = [_section(store, folder, e, quick, accept_older) for e in experiments]
+    sections = [_section(store, folder, e, quick, accept_older, results) for e in experiments]
     page = folder / "index.html"
     write_whole(page, _page(sections, quick).encode())
     return page
 
 
 def _section(
-    store: Store, folder: Path, experiment: Experiment, quick: bool, accept_older: bool
+    store: Store,
+    folder: Path,
+    experiment: Experiment,
+    quick: bool,
+    accept_older: bool,
+    results: Path,
 ) -> Section:
     tasks = experiment.tasks(quick)
-    records = store.records(tasks, None if accept_older else code_version())
+    records = kept_results(tasks, results) | store.records(
+        tasks, None if accept_older else code_version()
+    )
     table = compared(experiment, records, quick)
     write_table(table, folder / "tables" / f"{experiment.name}.csv")
     latex = to_latex(side_by_side(table))
@@ -147,10 +160,10 @@ def _page(sections: Sequence[Section], quick: bool) -> str:
     body.append(_contents(sections))
     before = ""
     for section in sections:
-        paper = section.experiment.name.partition("-")[0]
-        if paper != before:
-            body.append(f"<h2>{html.escape(PAPERS.get(paper, paper))}</h2>")
-            before = paper
+        name = paper(section.experiment)
+        if name != before:
+            body.append(f"<h2>{html.escape(PAPERS.get(name, name))}</h2>")
+            before = name
         body.append(_html(section, quick))
     body.append(_best_known())
     return (
@@ -167,7 +180,11 @@ def _summary(sections: Sequence[Section], quick: bool) -> str:
     failed = sum(bool(record.error) for record in runs.values())
     both = pd.concat([s.table for s in sections]) if sections else pd.DataFrame()
     beside = both.dropna(subset=["published", "ours"]) if len(both) else both
-    said = [f"{len(runs)} runs, {failed} of them failed, version {code_version()}."]
+    versions = Counter(record.code for record in runs.values())
+    said = [f"{len(runs)} runs, {failed} of them failed."]
+    if versions:
+        of = (f"{code} ({number})" for code, number in versions.most_common())
+        said.append(f"Versions of the code: {', '.join(of)}.")
     if quick:
         said.append("Quick form: tiny instances, so no published value stands beside them.")
     elif len(beside):

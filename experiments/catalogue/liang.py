@@ -127,13 +127,14 @@ def _large_k(value: str, quick: bool) -> list[Entry]:
 
 
 def _attributes(value: str, quick: bool) -> list[Entry]:
-    """Figure 8: 15 to 35 attributes, which only the authors' extract has."""
+    """Figure 8: more attributes, k = 10."""
     found = []
-    for columns in (15, 25, 35):
+    for columns in (24,) if quick else (8, 15, 24):
+        instance = f"credit rows={60 if quick else 20_000} columns={columns} seed=1"
         for label, method in (
-            OURS | {name: OTHERS[name] for name in ("Mondrian", "K-Member")}
+            OURS | INITIAL | {name: OTHERS[name] for name in ("Mondrian", "K-Member")}
         ).items():
-            one = _task(f"ipums rows=20000 columns={columns}", method, 10, quick)
+            one = _task(instance, method, 10, quick)
             found.append(Entry(label, str(columns), one, value))
     return found
 
@@ -314,7 +315,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "8",
         "Loss by attributes, 20,000 records, k = 10",
         partial(_attributes, "objective"),
-        "No public set at hand has 35 such attributes.",
+        "The paper has 15, 25 and 35 attributes of IPUMS; no public set at hand has as many. Here "
+        "8, 15 and 24 of Credit Card, all numeric.",
         "loss",
     ),
     Experiment(
@@ -330,7 +332,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "All methods on 40,000 records of FARS, k = 3",
         "003, figure 10",
         partial(_bars, "fars-1976 rows=40000 seed=1", "fars-1976 rows=40 seed=1", 3),
-        "Our data set of FARS has 2434 rows; the larger file of 1976 has no loader yet.",
-        missing="a loader of 40,000 records of FARS",
+        "All states in 1976, with a positive alcohol test in place of DRINKING, which that year "
+        "does not record; the paper's extract is not given.",
+        missing="the authors' extract of FARS",
     ),
 )
