@@ -20,15 +20,15 @@ from kanopy.experiments.store import Store
 
 PARTS: tuple[tuple[str, ...], ...] = (
     ("liang-1", "liang-4", "liang-5", "liang-6", "liang-7", "cost-6.2", "cost-6.3"),
-    ("liang-fig3",),
     ("thaeter-A.1",),
     ("cost-6.10", "cost-fig6.11", "cost-fig6.14", "cost-fig6.17", "cost-6.9"),
     ("cost-6.6", "cost-6.7"),
     ("liang-fig2c",),
     ("gentile-3",),
     ("gentile-4",),
-    ("liang-fig2a",),
     ("cost-6.8",),
+    ("liang-fig2a",),
+    ("liang-fig3",),
     ("thaeter-B.1",),
     ("liang-fig6-k3", "liang-fig6-k5"),
 )

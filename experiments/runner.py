@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, lru_cache
+from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -137,34 +138,49 @@ def _keep(store: Store, record: Record, outcome: Outcome) -> None:
 
 
 def _records(tasks: Iterator[Task], jobs: int, dask: str | None) -> Iterator[Record]:
-    if jobs == 1 and dask is None:
+    if dask is not None:
+        yield from _on_dask(tasks, dask)
+        return
+    if jobs == 1:
         yield from map(execute, tasks)
         return
-    with _backend(dask):
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         parallel = joblib.Parallel(
-            n_jobs=jobs,
-            return_as="generator_unordered",
-            batch_size=1,
-            pre_dispatch="all" if dask else "n_jobs",
+            n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
         yield from parallel(joblib.delayed(execute)(task) for task in tasks)
 
 
-@contextmanager
-def _backend(dask: str | None) -> Iterator[None]:
-    if dask is None:
-        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-            yield
-        return
+def _on_dask(tasks: Iterator[Task], address: str) -> Iterator[Record]:
+    """Run tasks on a cluster, a few more at a time than it has threads.
+
+    Dask itself runs the tasks of a worker that is lost on another one; a task whose worker dies
+    again and again (``distributed.scheduler.allowed-failures`` times) is recorded as failed.
+    """
     try:
-        from dask.distributed import Client
+        from dask.distributed import Client, as_completed
     except ImportError:
         raise KanopyError("Dask is not installed; pip install 'kanopy[distributed]'") from None
-    with (
-        Client(threads_per_worker=1) if dask == "local" else Client(dask),
-        joblib.parallel_config(backend="dask"),
-    ):
-        yield
+    with Client(threads_per_worker=1) if address == "local" else Client(address) as client:
+        under_way: dict[Any, Task] = {}
+        completed = as_completed()
+
+        def submit() -> None:
+            wanted = 2 * max(1, sum(client.nthreads().values())) - len(under_way)
+            for task in islice(tasks, wanted):
+                future = client.submit(execute, task, pure=False)
+                under_way[future] = task
+                completed.add(future)
+
+        submit()
+        for future in completed:
+            task = under_way.pop(future)
+            failed = future.exception()
+            if failed is None:
+                yield future.result()
+            else:
+                yield _record(task, error=f"its worker failed: {type(failed).__name__}: {failed}")
+            submit()
 
 
 def _alone(task: Task) -> Record:
