@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import campaigns
@@ -175,11 +176,20 @@ def test_traces_are_thinned_to_the_last_event():
     assert kept[-1] == (999.0, -899.0, None)
 
 
-def test_dask_by_one_flag(tmp_path, uninterrupted):
-    pytest.importorskip("dask.distributed", reason="needs the extra `distributed`")
-    path = tmp_path / "results.sqlite"
-    campaign(campaigns.EXPERIMENT.tasks(), Store(path), dask="local")
-    assert table(path).equals(uninterrupted)
+def test_a_dask_cluster_that_loses_a_worker(tmp_path, monkeypatch):
+    """The lost worker's task is run again and counted once."""
+    distributed = pytest.importorskip("distributed", reason="needs the extra `distributed`")
+    store = Store(tmp_path / "results.sqlite")
+    tasks = [replace(TASK, seed=seed) for seed in range(5, 9)]
+    monkeypatch.setattr(runner, "execute", partial(campaigns.deadly, str(tmp_path)))
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    with cluster:
+        outcome = campaign(tasks, store, dask=cluster.scheduler_address)
+    assert (tmp_path / "met").exists()
+    assert (outcome.run, outcome.failed) == (3, 1)
+    assert number_of_runs(store.path) == 4
+    assert {store.find(task).objective for task in tasks[:3]} == {48.0}
+    assert "no such luck" in store.find(tasks[3]).error
 
 
 def test_options_are_part_of_the_key():
