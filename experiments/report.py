@@ -115,9 +115,11 @@ def _section(
     picture = ""
     figure = draw(experiment, values(experiment.entries(quick), records), records)
     if figure is not None:
-        for suffix in ("svg", "png"):
-            save_figure(figure, folder / "figures" / f"{experiment.name}.{suffix}")
         picture = svg(figure, experiment.name)
+        file = folder / "figures" / experiment.name  # no with_suffix: names have dots
+        write_whole(Path(f"{file}.svg"), picture.encode())
+        figure.set_layout_engine("none")  # it stays as the first drawing laid it out
+        save_figure(figure, Path(f"{file}.png"))
     return Section(experiment, tasks, records, table, picture)
 
 

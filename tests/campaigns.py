@@ -1,13 +1,11 @@
-"""A small campaign in a process of its own, to be killed: ``python campaigns.py STORE [JOBS]``."""
+"""A small campaign to be killed, and what kills the processes that run it."""
 
 import os
 import signal
-import sys
 from pathlib import Path
 
-from kanopy.experiments.runner import campaign, execute
+from kanopy.experiments.runner import execute
 from kanopy.experiments.specs import Entry, Experiment, Task
-from kanopy.experiments.store import Store
 
 METHODS = ("random", "mondrian")
 
@@ -33,8 +31,3 @@ def deadly(folder, task):
     if task.seed == 8:
         raise RuntimeError("no such luck")
     return execute(task)
-
-
-if __name__ == "__main__":
-    jobs = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    print(campaign(EXPERIMENT.tasks(), Store(sys.argv[1]), jobs=jobs))

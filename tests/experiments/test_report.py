@@ -38,7 +38,7 @@ def report(tmp_path_factory):
                 Record(task, code_version(), objective, 4.5, "feasible", 1.0, 1.0, measures, trace,
                        error=error)
             )  # fmt: skip
-    page = write_report(store, folder / "out", experiments)
+    page = write_report(store, folder / "out", experiments, results=folder / "none")
     return folder / "out", page.read_text()
 
 
@@ -101,7 +101,8 @@ def test_profiles_compare_costs_not_gaps():
 
 def test_an_empty_store_gives_a_page_with_the_published_values(tmp_path):
     store = Store(tmp_path / "r.sqlite")
-    page = write_report(store, tmp_path / "out", choose(catalogue(), ["gentile-3"]))
+    chosen = choose(catalogue(), ["gentile-3"])
+    page = write_report(store, tmp_path / "out", chosen, results=tmp_path / "none")
     assert "23.5 → –" in page.read_text()
 
 
