@@ -24,7 +24,7 @@ from types import FrameType
 from typing import Any
 
 import joblib
-from joblib.externals.loky.process_executor import BrokenProcessPool
+from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from kanopy.experiments.quantities import QUANTITIES
 from kanopy.experiments.specs import UNTRIED, Task, lacking, make_instance, united
@@ -186,9 +186,8 @@ def _on_dask(tasks: Iterator[Task], address: str) -> Iterator[Record]:
 def _alone(task: Task) -> Record:
     """Run a task in a process of its own; if that dies, its record says so."""
     try:
-        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-            parallel = joblib.Parallel(n_jobs=2, batch_size=1)
-            record: Record = parallel([joblib.delayed(execute)(task)])[0]
+        with ProcessPoolExecutor(1) as pool:
+            record: Record = pool.submit(execute, task).result()
             return record
     except BrokenProcessPool as error:
         return _record(task, error=f"its process died: {type(error).__name__}")

@@ -114,10 +114,10 @@ def test_a_failed_run_is_recorded_and_does_not_stop_the_rest(tmp_path):
 def test_a_run_whose_process_dies_is_found_and_recorded(tmp_path, monkeypatch):
     store = Store(tmp_path / "results.sqlite")
     monkeypatch.setattr(runner, "execute", dies_for_seed_7)
-    tasks = [replace(TASK, seed=seed) for seed in range(5, 9)]
+    tasks = [replace(TASK, seed=seed) for seed in (7, 8)]
     outcome = campaign(tasks, store, jobs=2)
-    assert (outcome.run, outcome.failed) == (3, 1)
-    assert "process died" in store.find(tasks[2]).error
+    assert (outcome.run, outcome.failed) == (1, 1)
+    assert "process died" in store.find(tasks[0]).error
 
 
 def dies_for_seed_7(task):
