@@ -32,8 +32,14 @@ def start(path):
 
 
 def run_all(path):
+    runner.execute = slowly  # in the child only: most of its time is then in a run
     outcome = campaign(campaigns.EXPERIMENT.tasks(), Store(path))
     sys.exit(outcome.failed)
+
+
+def slowly(task):
+    time.sleep(0.01)
+    return execute(task)
 
 
 def number_of_runs(path):
