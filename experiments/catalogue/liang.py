@@ -324,7 +324,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "All methods on 1000 records of FARS, k = 3",
         "003, figure 9",
         partial(_bars, "fars rows=1000 seed=1", "fars rows=40 seed=1", 3),
-        "Puerto Rico 2005–2015 with DRINKING in place of MONTH; the paper's extract is not given.",
+        "Puerto Rico 2005–2015, the paper's four attributes; its own extract is not given.",
         missing="the authors' extract of FARS",
     ),
     Experiment(
