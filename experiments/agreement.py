@@ -13,7 +13,7 @@ import pandas as pd
 from kanopy.experiments.catalogue import catalogue
 from kanopy.experiments.results import kept_results
 from kanopy.experiments.specs import Experiment, choose
-from kanopy.experiments.tables import compared
+from kanopy.experiments.tables import compared, timed
 
 SHOWN = (
     "thaeter-A.1",
@@ -42,8 +42,8 @@ def _row(experiment: Experiment) -> tuple[str, ...] | None:
     table = compared(experiment, records).dropna()
     if table.empty:
         return None
-    timed = table["column"].eq("Time") | experiment.title.startswith("Seconds")
-    losses, seconds = table[~timed], table[timed]
+    clocked = timed(experiment, table)
+    losses, seconds = table[~clocked], table[clocked]
     return (
         f"`{experiment.name}`: {experiment.title}",
         f"{len(records)} of {len(tasks)}",

@@ -21,7 +21,14 @@ from kanopy.experiments.results import RESULTS, kept_results, paper
 from kanopy.experiments.runner import available
 from kanopy.experiments.specs import Experiment, Task
 from kanopy.experiments.store import Record, Store, code_version
-from kanopy.experiments.tables import compared, shown, side_by_side, values
+from kanopy.experiments.tables import (
+    compared,
+    last_digit,
+    shown,
+    side_by_side,
+    timed,
+    values,
+)
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.files import write_table, write_whole
 from kanopy.plot import save_figure
@@ -192,7 +199,8 @@ def _summary(sections: Sequence[Section], quick: bool) -> str:
     elif len(beside):
         said.append(
             f"{len(beside)} cells have a published value and ours: published → ours, green "
-            f"within {NEAR:g} %, brown from {FAR:g} % on."
+            f"within {NEAR:g} % or the last printed digit, brown from {FAR:g} % on, seconds in "
+            "neither colour."
         )
     return html.escape(" ".join(said))
 
@@ -223,16 +231,29 @@ def _html(section: Section, quick: bool) -> str:
     if section.figure:
         parts.append(f'<figure style="margin:0">{section.figure}</figure>')
     if section.table[["published", "ours"]].notna().any(axis=None):
-        table = f'<div class="wide">{_html_table(section.table)}</div>'
+        marks = _marks(section.table).mask(timed(experiment, section.table), "")
+        table = f'<div class="wide">{_html_table(section.table, marks)}</div>'
         folded = bool(section.figure) or len(section.table) > 200
         parts.append(f"<details><summary>table</summary>{table}</details>" if folded else table)
     parts.append(f'<p class="note">{html.escape(experiment.reading)}</p></section>')
     return "\n".join(parts)
 
 
-def _html_table(table: pd.DataFrame) -> str:
+def _marks(table: pd.DataFrame) -> pd.Series:
+    """Near, far or neither, for each cell."""
+    difference = (table["ours"] - table["published"]).abs()
+    share = 100 * difference / table["published"].abs()
+    near = (share <= NEAR) | (difference <= last_digit(table["published"]))
+    marks = pd.Series("", table.index).mask(share >= FAR, "far").mask(near, "near")
+    return marks.mask(difference.isna(), "")
+
+
+def _html_table(table: pd.DataFrame, marks: pd.Series) -> str:
     rows, columns = list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
-    cell = {(r, c): _td(p, o) for r, c, p, o in table.itertuples(index=False)}
+    cell = {
+        (r, c): _td(p, o, mark)
+        for (r, c, p, o), mark in zip(table.itertuples(index=False), marks, strict=True)
+    }
     head = "".join(f"<th>{html.escape(str(c))}</th>" for c in columns)
     lines = [
         f"<tr><th>{html.escape(str(r))}</th>"
@@ -243,14 +264,10 @@ def _html_table(table: pd.DataFrame) -> str:
     return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-def _td(published: float, ours: float) -> str:
-    kind = ""
-    if np.isfinite(published) and np.isfinite(ours) and published:
-        difference = 100 * abs(ours - published) / abs(published)
-        kind = "near" if difference <= NEAR else "far" if difference >= FAR else ""
+def _td(published: float, ours: float, mark: str) -> str:
     if not np.isfinite(published) and not np.isfinite(ours):
         return "<td></td>"
-    return f'<td class="{kind}">{html.escape(shown(published, ours))}</td>'
+    return f'<td class="{mark}">{html.escape(shown(published, ours))}</td>'
 
 
 def _best_known() -> str:
