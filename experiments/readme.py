@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from kanopy.catalogue import methods_markdown
@@ -19,8 +18,8 @@ def main() -> None:
     text = readme.read_text()
     for name, table in (("methods", methods_markdown()), ("results", agreement_markdown())):
         block = f"<!-- {name} -->\n{table}\n<!-- /{name} -->"
-        pattern = re.compile(f"<!-- {name} -->.*<!-- /{name} -->", re.DOTALL)
-        text = pattern.sub(lambda _, block=block: block, text)
+        before, _, rest = text.partition(f"<!-- {name} -->")
+        text = before + block + rest.partition(f"<!-- /{name} -->")[2]
     write_whole(readme, text.encode())
     (ROOT / "docs").mkdir(exist_ok=True)
     demo(ROOT / "docs" / "demo.png")

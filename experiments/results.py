@@ -44,7 +44,7 @@ def write_results(
     written = []
     for name in dict.fromkeys(map(paper, experiments)):
         path = folder / f"{name}.csv"
-        kept = _read(path) if path.exists() else {}
+        kept = dict(_read(path)) if path.exists() else {}
         tasks = united(t for e in experiments if paper(e) == name for t in e.tasks())
         kept |= {task.key: record for task, record in store.records(tasks).items()}
         places = {task.key: i for i, task in enumerate(tasks)}
@@ -84,7 +84,8 @@ def _read(path: Path) -> Mapping[Key, Record]:
 
 
 def _record(row: Mapping[Any, Any], measures: Sequence[str]) -> Record:
-    task = Task(**{name: kind(row[name]) for name, kind in _KEY_TYPES.items()})
-    numbers = {name: None if math.isnan(row[name]) else float(row[name]) for name in _NUMBERS}
+    key: dict[str, Any] = {name: kind(row[name]) for name, kind in _KEY_TYPES.items()}
+    found: dict[str, Any] = {name: row[name] for name in _TEXTS}
+    found |= {name: None if math.isnan(row[name]) else float(row[name]) for name in _NUMBERS}
     measured = {name: float(row[name]) for name in measures if not math.isnan(row[name])}
-    return Record(task, **{name: row[name] for name in _TEXTS}, **numbers, measures=measured)
+    return Record(Task(**key), measures=measured, **found)

@@ -8,6 +8,7 @@ not suffer from small ones coming first. No result depends on the order.
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import platform
 import random
@@ -158,12 +159,13 @@ def _on_dask(tasks: Iterator[Task], address: str) -> Iterator[Record]:
     again and again (``distributed.scheduler.allowed-failures`` times) is recorded as failed.
     """
     try:
-        from dask.distributed import Client, as_completed
+        distributed: Any = importlib.import_module("dask.distributed")
     except ImportError:
         raise KanopyError("Dask is not installed; pip install 'kanopy[distributed]'") from None
-    with Client(threads_per_worker=1) if address == "local" else Client(address) as client:
+    make = distributed.Client
+    with make(threads_per_worker=1) if address == "local" else make(address) as client:
         under_way: dict[Any, Task] = {}
-        completed = as_completed()
+        completed = distributed.as_completed()
 
         def submit() -> None:
             wanted = 2 * max(1, sum(client.nthreads().values())) - len(under_way)
