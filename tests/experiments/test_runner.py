@@ -173,6 +173,7 @@ def test_a_record_has_what_the_report_needs():
     assert record.status == "optimal"
     assert record.bound == pytest.approx(record.objective)
     assert record.trace
+    assert 0 <= record.cpu < 60  # of the method alone: no import, no compilation
     assert {"python", "numpy", "highspy"} <= set(record.versions)
     assert is_done(record, record.task)
 
