@@ -61,4 +61,5 @@ def _difference(table: pd.DataFrame) -> str:
 
 def _speed(table: pd.DataFrame) -> str:
     ratio = (table["published"] / table["ours"].where(table["ours"] > 0)).dropna()
-    return f"{np.median(ratio):.2g}" if len(ratio) else ""
+    middle = float(np.median(ratio)) if len(ratio) else np.nan
+    return "" if np.isnan(middle) else f"{middle:.0f}" if middle >= 10 else f"{middle:.2g}"
