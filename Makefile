@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 TYPECHECK := .typecheck
 FOLDERS := instances models solvers experiments
 
-.PHONY: demo test lint bench readme docs clean
+.PHONY: demo test lint bench results readme docs clean
 
 demo: $(READY)
 	"$(BIN)/kanopy" demo
@@ -25,6 +25,10 @@ lint: $(READY)
 
 bench: $(READY)
 	"$(BIN)/python" -m kanopy.experiments.benchmarks
+
+# The full runs behind the README and the report: some hours, to be stopped and resumed at will.
+results: $(READY)
+	"$(BIN)/python" -m kanopy.experiments.full
 
 # Put the table of methods and the demo's picture into the README.
 readme: $(READY)

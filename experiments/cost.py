@@ -24,7 +24,7 @@ The thesis compares modified SAFE with *any* optimum of SAFE-basic that a solver
 error, also for SAFE-basic: what it returns is often optimal for modified SAFE as well, and then
 neither has a reason to have the smaller χ² sum. The finding says on how many instances it is so.
 ``branch-and-price`` has the least weight of a clustering, the measure of all others. Published
-means (``published/cost_means.csv``) stand beside ours. Seconds are processor seconds of this
+means (tables 6.6 and 6.10) stand beside ours. Seconds are processor seconds of this
 process, without compilation; the thesis has wall seconds of its own machine. Exact methods stop
 after ``--seconds`` and give the best they found. ``--quick`` has small tables and one instance.
 """
@@ -35,7 +35,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
@@ -43,14 +42,15 @@ from rich.table import Table
 
 from kanopy.experiments import cost_findings, cost_studies
 from kanopy.experiments.bench_frequency import SCENARIOS, K
+from kanopy.experiments.catalogue.cost import COMPARED, FILE, FRACTIONAL
 from kanopy.experiments.cost_findings import Finding
 from kanopy.experiments.cost_studies import split
+from kanopy.experiments.specs import published
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.synthetic import synthetic
 from kanopy.solvers.registry import all_methods
 
-PUBLISHED = Path(__file__).with_name("published") / "cost_means.csv"
 METHODS = (
     "chi-ex",
     "branch-and-price",
@@ -70,30 +70,21 @@ STUDIES = ("methods", "dual", "control", "scaling", "regression")
 QUICK_ROWS = 40
 
 
-def published() -> pd.DataFrame:
-    """Tables 6.6 to 6.10: table, scenario, method, measure, value, note and line of the text."""
-    return pd.read_csv(
-        PUBLISHED, dtype={"table": str}, keep_default_na=False, na_values={"value": ""}
-    )
-
-
 def published_mean(scenario: str, method: str, measure: str) -> float | None:
-    """A published mean; the names of tables 6.6 stand for all methods that they fit.
+    """A published mean: the weight of a pipeline (table 6.6) or the seconds of a method (6.10).
 
     >>> published_mean("200m5_20percent", "own-hee", "weight")
     79.4
     """
-    table = published()
-    rows = table[(table["scenario"] == scenario) & (table["measure"] == measure)]
     method, _ = split(method)
-    for row in rows.to_dict("records"):
-        pattern = str(row["method"])
-        fits = len(pattern) == len(method) and all(
-            p in ("*", letter) for p, letter in zip(pattern, method, strict=True)
-        )
-        if fits and not pd.isna(row["value"]):
-            return float(row["value"])
-    return None
+    if measure == "weight" and method.startswith("own-"):
+        first, second = (FRACTIONAL[method[4]], {"e": "exact", "h": "heuristic"}[method[5]])
+        table, place = "6.6", (f"{scenario}, {first}", second)
+    else:
+        labels = {name: label for label, name in COMPARED.items()}
+        table, place = "6.10", (scenario, labels.get(method, ""))
+    cells = published(FILE, table)().set_index(["row", "column"])["published"]
+    return float(cells[place]) if place in cells else None
 
 
 def quick_scenarios() -> dict[str, Callable[[int], Microdata]]:

@@ -1,12 +1,12 @@
-"""``make readme``: put the table of methods and the demo's picture into the README."""
+"""``make readme``: put the tables of methods and results and the demo's picture into the README."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from kanopy.catalogue import methods_markdown
 from kanopy.cli.demo import demo
+from kanopy.experiments.agreement import agreement_markdown
 from kanopy.instances.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -15,9 +15,12 @@ ROOT = Path(__file__).resolve().parents[1]
 def main() -> None:
     """Rewrite what is generated in the README and its picture."""
     readme = ROOT / "README.md"
-    block = f"<!-- methods -->\n{methods_markdown()}\n<!-- /methods -->"
-    pattern = re.compile("<!-- methods -->.*<!-- /methods -->", re.DOTALL)
-    write_whole(readme, pattern.sub(lambda _: block, readme.read_text()).encode())
+    text = readme.read_text()
+    for name, table in (("methods", methods_markdown()), ("results", agreement_markdown())):
+        block = f"<!-- {name} -->\n{table}\n<!-- /{name} -->"
+        before, _, rest = text.partition(f"<!-- {name} -->")
+        text = before + block + rest.partition(f"<!-- /{name} -->")[2]
+    write_whole(readme, text.encode())
     (ROOT / "docs").mkdir(exist_ok=True)
     demo(ROOT / "docs" / "demo.png")
 

@@ -7,6 +7,7 @@ phone, where wide tables scroll by themselves.
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,18 @@ import pandas as pd
 
 from kanopy.archive import list_best
 from kanopy.experiments.figures import draw, svg
+from kanopy.experiments.results import RESULTS, kept_results, paper
 from kanopy.experiments.runner import available
 from kanopy.experiments.specs import Experiment, Task
 from kanopy.experiments.store import Record, Store, code_version
-from kanopy.experiments.tables import compared, shown, side_by_side, values
+from kanopy.experiments.tables import (
+    compared,
+    last_digit,
+    shown,
+    side_by_side,
+    timed,
+    values,
+)
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.files import write_table, write_whole
 from kanopy.plot import save_figure
@@ -77,24 +86,35 @@ def write_report(
     experiments: Sequence[Experiment],
     quick: bool = False,
     accept_older: bool = False,
+    results: Path = RESULTS,
 ) -> Path:
-    """Write ``index.html`` and, beside it, ``tables`` (CSV, LaTeX) and ``figures`` (SVG, PNG)."""
+    """Write ``index.html`` and, beside it, ``tables`` (CSV, LaTeX) and ``figures`` (SVG, PNG).
+
+    What the store does not have is taken from the results that come with kanopy.
+    """
     try:
         for name in ("tables", "figures"):
             (folder / name).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise KanopyError(f"cannot write to {str(folder)!r}: {error.strerror}") from error
-    sections = [_section(store, folder, e, quick, accept_older) for e in experiments]
+    sections = [_section(store, folder, e, quick, accept_older, results) for e in experiments]
     page = folder / "index.html"
     write_whole(page, _page(sections, quick).encode())
     return page
 
 
 def _section(
-    store: Store, folder: Path, experiment: Experiment, quick: bool, accept_older: bool
+    store: Store,
+    folder: Path,
+    experiment: Experiment,
+    quick: bool,
+    accept_older: bool,
+    results: Path,
 ) -> Section:
     tasks = experiment.tasks(quick)
-    records = store.records(tasks, None if accept_older else code_version())
+    records = kept_results(tasks, results) | store.records(
+        tasks, None if accept_older else code_version()
+    )
     table = compared(experiment, records, quick)
     write_table(table, folder / "tables" / f"{experiment.name}.csv")
     latex = to_latex(side_by_side(table))
@@ -102,9 +122,11 @@ def _section(
     picture = ""
     figure = draw(experiment, values(experiment.entries(quick), records), records)
     if figure is not None:
-        for suffix in ("svg", "png"):
-            save_figure(figure, folder / "figures" / f"{experiment.name}.{suffix}")
         picture = svg(figure, experiment.name)
+        file = folder / "figures" / experiment.name  # no with_suffix: names have dots
+        write_whole(Path(f"{file}.svg"), picture.encode())
+        figure.set_layout_engine("none")  # it stays as the first drawing laid it out
+        save_figure(figure, Path(f"{file}.png"))
     return Section(experiment, tasks, records, table, picture)
 
 
@@ -147,10 +169,10 @@ def _page(sections: Sequence[Section], quick: bool) -> str:
     body.append(_contents(sections))
     before = ""
     for section in sections:
-        paper = section.experiment.name.partition("-")[0]
-        if paper != before:
-            body.append(f"<h2>{html.escape(PAPERS.get(paper, paper))}</h2>")
-            before = paper
+        name = paper(section.experiment)
+        if name != before:
+            body.append(f"<h2>{html.escape(PAPERS.get(name, name))}</h2>")
+            before = name
         body.append(_html(section, quick))
     body.append(_best_known())
     return (
@@ -167,13 +189,18 @@ def _summary(sections: Sequence[Section], quick: bool) -> str:
     failed = sum(bool(record.error) for record in runs.values())
     both = pd.concat([s.table for s in sections]) if sections else pd.DataFrame()
     beside = both.dropna(subset=["published", "ours"]) if len(both) else both
-    said = [f"{len(runs)} runs, {failed} of them failed, version {code_version()}."]
+    versions = Counter(record.code for record in runs.values())
+    said = [f"{len(runs)} runs, {failed} of them failed."]
+    if versions:
+        of = (f"{code} ({number})" for code, number in versions.most_common())
+        said.append(f"Versions of the code: {', '.join(of)}.")
     if quick:
         said.append("Quick form: tiny instances, so no published value stands beside them.")
     elif len(beside):
         said.append(
             f"{len(beside)} cells have a published value and ours: published → ours, green "
-            f"within {NEAR:g} %, brown from {FAR:g} % on."
+            f"within {NEAR:g} % or the last printed digit, brown from {FAR:g} % on, seconds in "
+            "neither colour."
         )
     return html.escape(" ".join(said))
 
@@ -204,16 +231,29 @@ def _html(section: Section, quick: bool) -> str:
     if section.figure:
         parts.append(f'<figure style="margin:0">{section.figure}</figure>')
     if section.table[["published", "ours"]].notna().any(axis=None):
-        table = f'<div class="wide">{_html_table(section.table)}</div>'
+        marks = _marks(section.table).mask(timed(experiment, section.table), "")
+        table = f'<div class="wide">{_html_table(section.table, marks)}</div>'
         folded = bool(section.figure) or len(section.table) > 200
         parts.append(f"<details><summary>table</summary>{table}</details>" if folded else table)
     parts.append(f'<p class="note">{html.escape(experiment.reading)}</p></section>')
     return "\n".join(parts)
 
 
-def _html_table(table: pd.DataFrame) -> str:
+def _marks(table: pd.DataFrame) -> pd.Series:
+    """Near, far or neither, for each cell."""
+    difference = (table["ours"] - table["published"]).abs()
+    share = 100 * difference / table["published"].abs()
+    near = (share <= NEAR) | (difference <= last_digit(table["published"]))
+    marks = pd.Series("", table.index).mask(share >= FAR, "far").mask(near, "near")
+    return marks.mask(difference.isna(), "")
+
+
+def _html_table(table: pd.DataFrame, marks: pd.Series) -> str:
     rows, columns = list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
-    cell = {(r, c): _td(p, o) for r, c, p, o in table.itertuples(index=False)}
+    cell = {
+        (r, c): _td(p, o, mark)
+        for (r, c, p, o), mark in zip(table.itertuples(index=False), marks, strict=True)
+    }
     head = "".join(f"<th>{html.escape(str(c))}</th>" for c in columns)
     lines = [
         f"<tr><th>{html.escape(str(r))}</th>"
@@ -224,14 +264,10 @@ def _html_table(table: pd.DataFrame) -> str:
     return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-def _td(published: float, ours: float) -> str:
-    kind = ""
-    if np.isfinite(published) and np.isfinite(ours) and published:
-        difference = 100 * abs(ours - published) / abs(published)
-        kind = "near" if difference <= NEAR else "far" if difference >= FAR else ""
+def _td(published: float, ours: float, mark: str) -> str:
     if not np.isfinite(published) and not np.isfinite(ours):
         return "<td></td>"
-    return f'<td class="{kind}">{html.escape(shown(published, ours))}</td>'
+    return f'<td class="{mark}">{html.escape(shown(published, ours))}</td>'
 
 
 def _best_known() -> str:

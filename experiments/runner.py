@@ -8,23 +8,24 @@ not suffer from small ones coming first. No result depends on the order.
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import platform
 import random
 import signal
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, lru_cache
+from itertools import islice
 from types import FrameType
 from typing import Any
 
 import joblib
-from joblib.externals.loky.process_executor import BrokenProcessPool
+from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from kanopy.experiments.quantities import QUANTITIES
 from kanopy.experiments.specs import UNTRIED, Task, lacking, make_instance, united
@@ -138,42 +139,57 @@ def _keep(store: Store, record: Record, outcome: Outcome) -> None:
 
 
 def _records(tasks: Iterator[Task], jobs: int, dask: str | None) -> Iterator[Record]:
-    if jobs == 1 and dask is None:
+    if dask is not None:
+        yield from _on_dask(tasks, dask)
+        return
+    if jobs == 1:
         yield from map(execute, tasks)
         return
-    with _backend(dask):
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         parallel = joblib.Parallel(
-            n_jobs=jobs,
-            return_as="generator_unordered",
-            batch_size=1,
-            pre_dispatch="all" if dask else "n_jobs",
+            n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
         yield from parallel(joblib.delayed(execute)(task) for task in tasks)
 
 
-@contextmanager
-def _backend(dask: str | None) -> Iterator[None]:
-    if dask is None:
-        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-            yield
-        return
+def _on_dask(tasks: Iterator[Task], address: str) -> Iterator[Record]:
+    """Run tasks on a cluster, a few more at a time than it has threads.
+
+    Dask itself runs the tasks of a worker that is lost on another one; a task whose worker dies
+    again and again (``distributed.scheduler.allowed-failures`` times) is recorded as failed.
+    """
     try:
-        from dask.distributed import Client
+        distributed: Any = importlib.import_module("dask.distributed")
     except ImportError:
         raise KanopyError("Dask is not installed; pip install 'kanopy[distributed]'") from None
-    with (
-        Client(threads_per_worker=1) if dask == "local" else Client(dask),
-        joblib.parallel_config(backend="dask"),
-    ):
-        yield
+    make = distributed.Client
+    with make(threads_per_worker=1) if address == "local" else make(address) as client:
+        under_way: dict[Any, Task] = {}
+        completed = distributed.as_completed()
+
+        def submit() -> None:
+            wanted = 2 * max(1, sum(client.nthreads().values())) - len(under_way)
+            for task in islice(tasks, wanted):
+                future = client.submit(execute, task, pure=False)
+                under_way[future] = task
+                completed.add(future)
+
+        submit()
+        for future in completed:
+            task = under_way.pop(future)
+            failed = future.exception()
+            if failed is None:
+                yield future.result()
+            else:
+                yield _record(task, error=f"its worker failed: {type(failed).__name__}: {failed}")
+            submit()
 
 
 def _alone(task: Task) -> Record:
     """Run a task in a process of its own; if that dies, its record says so."""
     try:
-        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-            parallel = joblib.Parallel(n_jobs=2, batch_size=1)
-            record: Record = parallel([joblib.delayed(execute)(task)])[0]
+        with ProcessPoolExecutor(1) as pool:
+            record: Record = pool.submit(execute, task).result()
             return record
     except BrokenProcessPool as error:
         return _record(task, error=f"its process died: {type(error).__name__}")
@@ -206,7 +222,7 @@ def execute(task: Task) -> Record:
 
 
 def _measured(task: Task, data: Microdata) -> Record:
-    solution, used = (None, 0.0) if task.method == UNTRIED else _solve(task, data)
+    solution = None if task.method == UNTRIED else _solve(task, data)
     found: dict[str, float] = {}
     for name in task.measures:
         found |= QUANTITIES[name](data, solution, task.control)
@@ -219,19 +235,18 @@ def _measured(task: Task, data: Microdata) -> Record:
         bound=None if solution.bound is None else float(solution.bound),
         status=solution.status,
         runtime=solution.runtime,
-        cpu=used,
+        cpu=solution.cpu,
         measures=found,
         trace=thinned(solution.trace),
         versions=versions() | {"solver": solution.solver or ""},
     )
 
 
-def _solve(task: Task, data: Microdata) -> tuple[Solution, float]:
+def _solve(task: Task, data: Microdata) -> Solution:
     initial = None
     if task.start:
         initial = solve(data, task.k, task.start, seed=task.seed).labels
-    began = time.process_time()
-    solution = solve(
+    return solve(
         data,
         task.k,
         task.method,
@@ -242,7 +257,6 @@ def _solve(task: Task, data: Microdata) -> tuple[Solution, float]:
         options=task.given,
         control=task.control or None,
     )
-    return solution, time.process_time() - began
 
 
 @cache

@@ -53,7 +53,8 @@ class Record:
     runtime: float | None = None
     """Wall seconds, as the method itself saw them."""
     cpu: float | None = None
-    """Processor seconds of the process."""
+    """Processor seconds of the method, for tables of seconds: other load on the machine leaves
+    them alone."""
     measures: Mapping[str, float] = field(default_factory=dict)
     trace: tuple[tuple[float, float | None, float | None], ...] = ()
     """Time, objective and bound of some events."""

@@ -221,6 +221,27 @@ def compared(
     return table[["row", "column", "published", "ours"]].reset_index(drop=True)
 
 
+def timed(experiment: Experiment, table: pd.DataFrame) -> pd.Series:
+    """Which cells are seconds: of another machine, so that they need not agree."""
+    entries = experiment.entries(False)
+    places = {(e.row, e.column) for e in entries if e.value == "cpu" or "seconds_" in e.value}
+    return pd.Series(
+        [place in places for place in zip(table["row"], table["column"], strict=True)],
+        table.index,
+        dtype=bool,
+    )
+
+
+def last_digit(numbers: pd.Series) -> float:
+    """Half a unit of the last digit that any of the printed numbers has.
+
+    >>> last_digit(pd.Series([0.2, 5.69, float("nan"), 12.0]))
+    0.005
+    """
+    decimals = [len(f"{x:.10g}".partition(".")[2]) for x in numbers.dropna()]
+    return 0.5 * 10.0 ** -max(decimals, default=0)
+
+
 def side_by_side(table: pd.DataFrame) -> pd.DataFrame:
     """The cells as text, published → ours, rows and columns as in the table."""
     text = [

@@ -91,9 +91,11 @@ def load(
                                  nominal; ``?`` counts as a birthplace of its own
     fars          2434   4       AGE, SEX, INJ_SEV, DRINKING as numbers (003); Puerto Rico
                                  2005–2015; rows with unknown codes left out
+    fars-1976     104131 4       AGE, SEX, INJ_SEV, ALC_POS (a positive test) as numbers; all
+                                 states, 1976; rows with unknown codes left out
     ============= ====== ======= ===============================================================
 
-    Unknown codes of ``fars`` are AGE 99 up to 2008 and 998 or 999, SEX 8 or 9, INJ_SEV 6 (died
+    Unknown codes of both ``fars`` are AGE 99 up to 2008 and 998 or 999, SEX 8 or 9, INJ_SEV 6 (died
     before the crash) or 9, and DRINKING 8 or 9 (not reported).
 
     Files are looked for in the folder ``$KANOPY_DATA``, then in the user's cache; ``kanopy data
@@ -238,6 +240,11 @@ def _fars(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[known]
 
 
+def _fars_1976(frame: pd.DataFrame) -> pd.DataFrame:
+    people = frame["SEX"].isin([1, 2]) & frame["INJ_SEV"].isin([0, 1, 2, 3, 4])
+    return frame[people & (frame["AGE"] != 99)]
+
+
 _ADULT = (
     "sex",
     "race",
@@ -273,10 +280,11 @@ _CENSUS_INCOME = (
     *("sex", "age", "marital", "race", "birthplace", "education", "workclass", "occupation"),
 )
 _FARS = ("AGE", "SEX", "INJ_SEV", "DRINKING")
+_FARS_1976 = ("AGE", "SEX", "INJ_SEV", "ALC_POS")
 
 _UCI = "UCI Machine Learning Repository, id"
 _CASC = "CASC reference data, as shipped with the R package sdcMicro:"
-_NHTSA = "US National Highway Traffic Safety Administration, FARS, Puerto Rico"
+_NHTSA = "US National Highway Traffic Safety Administration, FARS"
 
 
 def _numeric(
@@ -321,7 +329,12 @@ _CENSUS_INCOME_FILE = DataFile(
 _FARS_FILE = DataFile(
     "fars_pr_2005_2015.csv",
     "34f41c5820621a5e21e1c780c8def584f9c988dec6f9a48626ad5d8f6ca2540a",
-    _NHTSA,
+    f"{_NHTSA}, Puerto Rico",
+)
+_FARS_1976_FILE = DataFile(
+    "fars1976_persons.csv.gz",
+    "a069b36bafaa332c0f7126088e2e3e0968a90369c445ca56d991df56dd4364e2",
+    f"{_NHTSA}, sequential file of 1976",
 )
 
 DATASETS: Mapping[str, DataSet] = MappingProxyType(
@@ -336,6 +349,7 @@ DATASETS: Mapping[str, DataSet] = MappingProxyType(
             _CENSUS_INCOME_FILE, 99762, ("age", "education"), _CENSUS_INCOME, _census_income
         ),
         "fars": _numeric(_FARS_FILE, 2434, _FARS, _fars),
+        "fars-1976": _numeric(_FARS_1976_FILE, 104131, _FARS_1976, _fars_1976),
     }
 )
 """The data sets by name."""

@@ -46,6 +46,8 @@ class Solution:
         ``infeasible``.
     trace
         Bounds over time.
+    cpu
+        Processor seconds of the method, without processes of its own; None if not known.
     """
 
     problem: Problem = field(repr=False)
@@ -62,6 +64,7 @@ class Solution:
     solver: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace, repr=False)
+    cpu: float | None = field(default=None, repr=False)
 
     @property
     def data(self) -> Microdata:

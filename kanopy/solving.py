@@ -296,6 +296,7 @@ def _solution(
         status=status,
         method=run.method,
         runtime=run.elapsed(),
+        cpu=run.processor_seconds(),
         seed=run.seed,
         labels=best.labels,
         counts=best.counts,

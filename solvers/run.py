@@ -7,6 +7,7 @@ them, a time limit, Ctrl-C or the end of the search, the best is at hand.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -64,10 +65,15 @@ class Run:
         self._events: list[Event] = []
         self._listener = listener
         self._start = now()
+        self._processor_start = time.process_time()
 
     def elapsed(self) -> float:
         """Seconds since the run began."""
         return now() - self._start
+
+    def processor_seconds(self) -> float:
+        """Processor seconds of this process since the run began, which other load leaves alone."""
+        return time.process_time() - self._processor_start
 
     def remaining(self) -> float:
         """Seconds until the time limit; ∞ without one."""

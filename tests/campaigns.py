@@ -1,10 +1,11 @@
-"""A small campaign in a process of its own, to be killed: ``python campaigns.py STORE [JOBS]``."""
+"""A small campaign to be killed, and what kills the processes that run it."""
 
-import sys
+import os
+import signal
+from pathlib import Path
 
-from kanopy.experiments.runner import campaign
+from kanopy.experiments.runner import execute
 from kanopy.experiments.specs import Entry, Experiment, Task
-from kanopy.experiments.store import Store
 
 METHODS = ("random", "mondrian")
 
@@ -20,6 +21,13 @@ def entries(quick=False):
 
 EXPERIMENT = Experiment("test", "a test", "nowhere", entries, "no reading")
 
-if __name__ == "__main__":
-    jobs = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    print(campaign(EXPERIMENT.tasks(), Store(sys.argv[1]), jobs=jobs))
+
+def deadly(folder, task):
+    """Kill the worker at seed 7 the first time, fail at seed 8."""
+    met = Path(folder) / "met"
+    if task.seed == 7 and not met.exists():
+        met.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if task.seed == 8:
+        raise RuntimeError("no such luck")
+    return execute(task)

@@ -1,18 +1,23 @@
-"""The README is true: its table of methods is the registry, its Python runs."""
+"""The README is true: its tables are the registry's and the results', its Python runs."""
 
 import re
 from pathlib import Path
 
+import pytest
+
 from kanopy.catalogue import methods_markdown
+from kanopy.experiments.agreement import agreement_markdown
 
 README = Path(__file__).parents[1] / "README.md"
 
 
-def test_table_of_methods_is_generated():
-    text = README.read_text()
-    table = re.search(r"<!-- methods -->\n(.*?)\n<!-- /methods -->", text, re.DOTALL)
+@pytest.mark.parametrize(
+    ("name", "make"), [("methods", methods_markdown), ("results", agreement_markdown)]
+)
+def test_tables_are_generated(name, make):
+    table = re.search(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", README.read_text(), re.DOTALL)
     assert table is not None
-    assert table[1] == methods_markdown(), "run `make readme`"
+    assert table[1] == make(), "run `make readme`"
 
 
 def test_python_examples_run(tmp_path, monkeypatch):

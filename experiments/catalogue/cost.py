@@ -41,7 +41,7 @@ COMPARED = {
     "SAFE-ex": "safe-basic",
     "mSAFE-ex": "msafe",
 }
-LIMIT = 600.0
+LIMIT = 120.0
 """Seconds; the thesis has 5000."""
 FILE = "cost.csv"
 
@@ -105,7 +105,7 @@ def _values(quick: bool) -> list[Entry]:
 
 def _problems(quick: bool) -> list[Entry]:
     found = []
-    for columns in range(3, 9):
+    for columns in (3, 5) if quick else range(3, 9):
         drawn = {
             f"{n} rows": [f"adult rows={n} columns={columns} seed={s}" for s in range(1, 11)]
             for n in ((200,) if quick else (200, 500))
@@ -201,7 +201,7 @@ def _aggregation_seconds(quick: bool) -> list[Entry]:
                     found.append(Entry(f"{scenario}, {row}", word, one, "seconds_aggregation"))
             if scenario == "200m5_20percent":
                 one = task(instance, f"rand-{letter}", quick=quick)
-                found.append(Entry(f"{scenario}, rand", word, one, "runtime"))
+                found.append(Entry(f"{scenario}, rand", word, one, "cpu"))
     return found
 
 
@@ -214,7 +214,7 @@ def _safe_rows(quick: bool) -> list[Entry]:
 
 def _runtimes(quick: bool) -> list[Entry]:
     return [
-        Entry(scenario, label, compared(scenario, instance, label, quick), "runtime")
+        Entry(scenario, label, compared(scenario, instance, label, quick), "cpu")
         for scenario, instance in _each(quick)
         for label in COMPARED
     ]
@@ -369,14 +369,16 @@ READ = {
     + "All pairs are shown, sorted by median; the thesis leaves out those that are best "
     f"for no instance. {SYNTHETIC}",
     "chi2": GAPS
-    + "The thesis finds Chi-ex best, mSAFE-ex before SAFE-ex, the pipelines with exact "
-    "aggregation before SAFE except on 2percent, where SAFE changes the number of rows. On "
-    "100percent the thesis leaves Chi-ex with a gap of 51 %. {SYNTHETIC}",
-    "max_abs": "The thesis finds SAFE best at low dimensions, since it aims at this error; the "
-    f"pipelines gain with the dimension. {SYNTHETIC}",
-    "max_rel": "The thesis finds the methods alike, and the error lowest in one-dimensional "
-    "tables. "
-    f"{SYNTHETIC}",
+    + "As in the thesis, Chi-ex is best, SAFE lowest on 2percent only, where it changes the number "
+    "of rows, and on the other three scenarios the pipelines with exact aggregation come before "
+    "SAFE. Chi-ex is proven optimal for all 40 instances; the thesis leaves those of 100percent "
+    "with a gap of 51 % after 5000 s. Other than there, SAFE-ex comes before mSAFE-ex on 20percent "
+    "and Adult: of all optima of SAFE-basic our search returns one with small χ² errors, the "
+    f"thesis any (that is the option formulation=paper). {SYNTHETIC}",
+    "max_abs": "As in the thesis, SAFE is best at low dimensions, since it aims at this error, and "
+    f"the exact methods and pipelines draw level as the dimension grows. {SYNTHETIC}",
+    "max_rel": "As in the thesis, the methods are alike, and the error is lowest in "
+    f"one-dimensional tables. {SYNTHETIC}",
     "regression": "Distances of predicted probabilities of a multinomial logistic regression "
     "before "
     "and after; the thesis finds SAFE, Own-hhe and Chi-ex alike. Attribute 5 has a pseudo-R² of "
@@ -473,10 +475,18 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "6.6",
         "Weights of fractional and integer clusterings",
         _objectives,
-        f"Exact integer steps beat greedy ones, and the fractional step matters little. "
+        "As in the thesis, exact integer steps beat greedy ones, and the fractional step matters "
+        "little to them. Adult and 20percent agree within 15 %; on 100percent all ours are about a "
+        "fifth above, the fractional optimum included, which is the instances' doing. "
         f"{SYNTHETIC}",
     ),
-    _table("6.7", "Seconds of the partitioning step", _phases, CLOCK),
+    _table(
+        "6.7",
+        "Seconds of the partitioning step",
+        _phases,
+        "Other than in the thesis, the exact fractional step is faster than the heuristic one: "
+        f"columns are priced by a search of our own, not by programs. {CLOCK}",
+    ),
     _table(
         "6.8",
         "Seconds of the aggregation step",
@@ -487,14 +497,17 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "6.9",
         "Rows after SAFE, 200m5_2percent: number of instances",
         _safe_rows,
-        f"SAFE need not keep the number of rows. {SYNTHETIC}",
+        "SAFE need not keep the number of rows: here, too, it seldom does, and misses it by one or "
+        f"two. {SYNTHETIC}",
         "count",
     ),
     _table(
         "6.10",
         "Seconds of all methods",
         _runtimes,
-        f"{CLOCK} The thesis' Chi-ex ends for no instance of 100percent in 5000 s.",
+        f"{CLOCK} The thesis' Chi-ex ends for no instance of 100percent in 5000 s; here all 40 are "
+        "proven, 100percent being the hardest for exact methods, as in the thesis. SAFE, "
+        "compiled here, is the fastest by far; there it is slower than SAFE-ex.",
     ),
     *_studies(),
     _behaved("6.2", "e"),
@@ -554,7 +567,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     _figure(
         "6.21",
         "Seconds of Own-hhg by rows",
-        _scaled("n", "runtime"),
+        _scaled("n", "cpu"),
         f"The thesis sees at least quadratic growth. {CLOCK}",
         "curves",
         "seconds",

@@ -13,7 +13,7 @@ from kanopy.experiments.quantities import SIZES
 from kanopy.experiments.specs import Entry, Experiment, Task, options, published
 
 FILE = "liang.csv"
-LIMIT = 3600.0
+LIMIT = 600.0
 SPLITS = {f"Split & Carry, S = {s}": ("split-carry", options(sets=s)) for s in (3, 4, 5)}
 OURS = {"Greedy Search": ("greedy-search", "{}")}
 OTHERS = {
@@ -91,15 +91,15 @@ def _both(parts: list[Callable[[bool], list[Entry]]], names: list[str], quick: b
     ]
 
 
-def _bars(instance: str, small: str, k: int, quick: bool) -> list[Entry]:
+def _bars(instance: str, small: str, k: int, quick: bool, others: Methods = OTHERS) -> list[Entry]:
     """Figures 5, 9 and 10: objective and seconds of all methods on one table."""
     found = []
-    for label, method in (SPLITS | OURS | INITIAL | OTHERS).items():
+    for label, method in (SPLITS | OURS | INITIAL | others).items():
         if quick and label.startswith("Split") and not label.endswith("3"):
             continue
         one = _task(small if quick else instance, method, k, quick)
         found.append(Entry(label, "objective", one, "objective"))
-        found.append(Entry(label, "seconds", one, "runtime"))
+        found.append(Entry(label, "seconds", one, "cpu"))
     return found
 
 
@@ -127,13 +127,14 @@ def _large_k(value: str, quick: bool) -> list[Entry]:
 
 
 def _attributes(value: str, quick: bool) -> list[Entry]:
-    """Figure 8: 15 to 35 attributes, which only the authors' extract has."""
+    """Figure 8: more attributes, k = 10."""
     found = []
-    for columns in (15, 25, 35):
+    for columns in (24,) if quick else (8, 15, 24):
+        instance = f"credit rows={60 if quick else 20_000} columns={columns} seed=1"
         for label, method in (
-            OURS | {name: OTHERS[name] for name in ("Mondrian", "K-Member")}
+            OURS | INITIAL | {name: OTHERS[name] for name in ("Mondrian", "K-Member")}
         ).items():
-            one = _task(f"ipums rows=20000 columns={columns}", method, 10, quick)
+            one = _task(instance, method, 10, quick)
             found.append(Entry(label, str(columns), one, value))
     return found
 
@@ -228,7 +229,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     _curves(
         "2b",
         "Their seconds over those of the optimum, by records",
-        partial(_optimality, "rows", "runtime"),
+        partial(_optimality, "rows", "cpu"),
         "The optimum is by branch-and-price, not by the MILP: ratios are not the paper's.",
         "ratio",
     ),
@@ -236,13 +237,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "2c",
         "Split & Carry and Greedy Search over the optimum, by attributes",
         partial(_optimality, "columns", "objective"),
-        "The paper finds that more attributes do not cost optimality.",
+        "As in the paper, more attributes do not cost optimality: all 60 optima are proven, and "
+        "Split & Carry, always nearer to them than Greedy Search, comes closer from 4 to 8.",
         "ratio",
     ),
     _curves(
         "2d",
         "Their seconds over those of the optimum, by attributes",
-        partial(_optimality, "columns", "runtime"),
+        partial(_optimality, "columns", "cpu"),
         "See 2b.",
         "ratio",
     ),
@@ -263,7 +265,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Seconds by k, 1000 and 2000 records",
         partial(
             _both,
-            [partial(_over_k, 1000, "runtime"), partial(_over_k, 2000, "runtime")],
+            [partial(_over_k, 1000, "cpu"), partial(_over_k, 2000, "cpu")],
             ["1000", "2000"],
         ),
         "Compiled code: the order of the methods, not their seconds, is comparable.",
@@ -298,7 +300,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             "loss" if value == "objective" else "seconds",
         )
         for k in (3, 5)
-        for value in ("objective", "runtime")
+        for value in ("objective", "cpu")
     ),
     *(
         _curves(
@@ -308,13 +310,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             "The paper finds that Greedy Search gains on K-Member as k grows.",
             unit,
         )
-        for suffix, value, unit in (("", "objective", "loss"), ("-seconds", "runtime", "seconds"))
+        for suffix, value, unit in (("", "objective", "loss"), ("-seconds", "cpu", "seconds"))
     ),
     _curves(
         "8",
         "Loss by attributes, 20,000 records, k = 10",
         partial(_attributes, "objective"),
-        "No public set at hand has 35 such attributes.",
+        "The paper has 15, 25 and 35 attributes of IPUMS; no public set at hand has as many. Here "
+        "8, 15 and 24 of Credit Card, all numeric.",
         "loss",
     ),
     Experiment(
@@ -322,15 +325,23 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "All methods on 1000 records of FARS, k = 3",
         "003, figure 9",
         partial(_bars, "fars rows=1000 seed=1", "fars rows=40 seed=1", 3),
-        "Puerto Rico 2005–2015 with DRINKING in place of MONTH; the paper's extract is not given.",
+        "Puerto Rico 2005–2015, the paper's four attributes; its own extract is not given.",
         missing="the authors' extract of FARS",
     ),
     Experiment(
         "liang-fig10",
         "All methods on 40,000 records of FARS, k = 3",
         "003, figure 10",
-        partial(_bars, "fars-1976 rows=40000 seed=1", "fars-1976 rows=40 seed=1", 3),
-        "Our data set of FARS has 2434 rows; the larger file of 1976 has no loader yet.",
-        missing="a loader of 40,000 records of FARS",
+        partial(
+            _bars,
+            "fars-1976 rows=40000 seed=1",
+            "fars-1976 rows=40 seed=1",
+            3,
+            others={name: OTHERS[name] for name in ("Mondrian", "K-Member")},
+        ),
+        "All states in 1976, with a positive alcohol test in place of DRINKING, which that year "
+        "does not record; the paper's extract is not given. Without the Doka methods, which are "
+        "for fewer rows.",
+        missing="the authors' extract of FARS",
     ),
 )

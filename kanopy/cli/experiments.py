@@ -18,6 +18,7 @@ from rich.progress import (
 from rich.table import Table
 
 from kanopy.experiments.catalogue import catalogue
+from kanopy.experiments.results import kept_results
 from kanopy.experiments.runner import available, campaign
 from kanopy.experiments.specs import Experiment, Task, choose, united
 from kanopy.experiments.store import Store, code_version, is_done
@@ -28,12 +29,13 @@ progress = Console(stderr=True)
 
 
 def listing(store: Path, accept_older: bool) -> None:
-    """Print every experiment, how many runs it has and how many are done."""
+    """Print every experiment, its runs, those in the store and those that come with kanopy."""
     kept = Store(store) if store.exists() else None
     code = None if accept_older else code_version()
     table = Table(title="experiments", title_justify="left")
-    for heading in ("name", "what", "source", "runs", "done", "remark"):
-        table.add_column(heading, justify="right" if heading in ("runs", "done") else "left")
+    counts = ("runs", "done", "kept")
+    for heading in ("name", "what", "source", *counts, "remark"):
+        table.add_column(heading, justify="right" if heading in counts else "left")
     for experiment in catalogue():
         tasks = experiment.tasks()
         records = {} if kept is None else kept.records(tasks, code)
@@ -45,6 +47,7 @@ def listing(store: Path, accept_older: bool) -> None:
             experiment.source,
             str(len(tasks)),
             str(done),
+            str(len(kept_results(tasks))),
             "; ".join(remarks),
         )
     (console if console.is_terminal else Console(width=200)).print(table)

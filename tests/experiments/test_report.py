@@ -9,9 +9,10 @@ import pytest
 
 from kanopy.experiments.catalogue import catalogue
 from kanopy.experiments.figures import profile_ratios
-from kanopy.experiments.report import write_report
+from kanopy.experiments.report import _marks, write_report
 from kanopy.experiments.specs import choose
 from kanopy.experiments.store import Record, Store, code_version
+from kanopy.experiments.tables import timed
 from kanopy.instances.errors import KanopyError
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -38,7 +39,7 @@ def report(tmp_path_factory):
                 Record(task, code_version(), objective, 4.5, "feasible", 1.0, 1.0, measures, trace,
                        error=error)
             )  # fmt: skip
-    page = write_report(store, folder / "out", experiments)
+    page = write_report(store, folder / "out", experiments, results=folder / "none")
     return folder / "out", page.read_text()
 
 
@@ -79,6 +80,16 @@ def test_published_and_ours_stand_side_by_side(report):
     assert report[1].count("<svg") == 5
 
 
+def test_cells_are_coloured_by_their_difference_unless_they_are_seconds(tmp_path):
+    (experiment,) = choose(catalogue(), ["gentile-3"])
+    table = experiment.published()
+    ours = {"MDAV": 1.0, "V-MDAV": 1.009, "MSTH": 1.03, "SRH": 2.0, "Time": 2.0, "Ex": 1.0}
+    table["ours"] = table["published"] * table["column"].map(ours)
+    marks = _marks(table).mask(timed(experiment, table), "")
+    first = dict(zip(table["column"][:6], marks[:6], strict=True))
+    assert first == dict(zip(ours, ["near", "near", "", "far", "", "near"], strict=True))
+
+
 def test_figures_and_tables_are_files_too(report):
     folder = report[0]
     drawn = {path.stem for path in (folder / "figures").glob("*.svg")}
@@ -101,7 +112,8 @@ def test_profiles_compare_costs_not_gaps():
 
 def test_an_empty_store_gives_a_page_with_the_published_values(tmp_path):
     store = Store(tmp_path / "r.sqlite")
-    page = write_report(store, tmp_path / "out", choose(catalogue(), ["gentile-3"]))
+    chosen = choose(catalogue(), ["gentile-3"])
+    page = write_report(store, tmp_path / "out", chosen, results=tmp_path / "none")
     assert "23.5 → –" in page.read_text()
 
 

@@ -32,7 +32,7 @@ def toy(tmp_path, monkeypatch):
 def test_names_are_those_of_the_design():
     assert list(DATASETS) == [
         *("adult", "adult-numeric", "census", "tarragona", "eia", "credit"),
-        *("census-income", "fars"),
+        *("census-income", "fars", "fars-1976"),
     ]
     assert datasets()["name"].tolist() == list(DATASETS)
 
@@ -157,6 +157,14 @@ def test_fars_has_no_unknown_codes():
     assert set(frame["SEX"]) == {1, 2}
     assert set(frame["INJ_SEV"]) <= {0, 1, 2, 3, 4}
     assert set(frame["DRINKING"]) == {0, 1}
+    older = load("fars-1976").frame
+    assert len(older) == DATASETS["fars-1976"].rows
+    assert older["AGE"].max() <= 97
+    assert [set(older[name]) for name in ("SEX", "INJ_SEV", "ALC_POS")] == [
+        {1, 2},
+        {0, 1, 2, 3, 4},
+        {0, 1},
+    ]
 
 
 @real_data

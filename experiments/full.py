@@ -1,0 +1,57 @@
+"""``make results``: run the full form of the papers' main tables and write ``results/*.csv``.
+
+The parts go one after the other, the cheapest first, and the files are written after each, so that
+it can be stopped at any moment and goes on where it was. A result counts as done whatever version
+of the code it is of, since the files say which; ``--anew`` runs everything for this one. Two hours
+of two cores should do. Names given as arguments replace the parts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from kanopy.experiments.catalogue import catalogue
+from kanopy.experiments.results import write_results
+from kanopy.experiments.runner import campaign
+from kanopy.experiments.specs import choose, united
+from kanopy.experiments.store import Store
+
+PARTS: tuple[tuple[str, ...], ...] = (
+    ("liang-1", "liang-4", "liang-5", "liang-6", "liang-7", "cost-6.2", "cost-6.3"),
+    ("thaeter-A.1",),
+    ("cost-6.10", "cost-fig6.11", "cost-fig6.14", "cost-fig6.17", "cost-6.9"),
+    ("cost-6.6", "cost-6.7"),
+    ("liang-fig2c",),
+    ("gentile-3",),
+    ("gentile-4",),
+    ("cost-6.8",),
+    ("liang-fig2a",),
+    ("liang-fig3",),
+    ("thaeter-B.1",),
+    ("liang-fig6-k3", "liang-fig6-k5"),
+)
+"""Experiments whose runs those of the same table or figure share are not named twice."""
+
+
+def main() -> None:
+    """Run the parts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="experiments instead of all parts, in this order")
+    parser.add_argument("--store", type=Path, default=Path("kanopy-results.sqlite"))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--anew", action="store_true", help="results of other versions do not do")
+    given = parser.parse_args()
+    store, every = Store(given.store), catalogue()
+    for names in [(name,) for name in given.names] or PARTS:
+        chosen = choose(every, names)
+        began = time.perf_counter()
+        tasks = united(task for experiment in chosen for task in experiment.tasks())
+        outcome = campaign(tasks, store, jobs=given.jobs, accept_older=not given.anew)
+        write_results(store, every)
+        print(f"{', '.join(names)}: {outcome}; {time.perf_counter() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
