@@ -2,9 +2,9 @@
 
 A node is a set of options and values that are left. At each node the relaxation is solved for
 these, what its prices rule out is dropped and propagated, and the options of an undecided group are
-split into two halves of about equal share, in their order. The group is the one whose :class:`Spread`
-is largest. The better half is looked at next; the other one waits until it has the least bound,
-rounded up where objectives are, and the last to come is the first among equals.
+split into two halves of about equal share, in their order. That is the group of largest
+:class:`Spread`. The better half is looked at next; the other one waits until it has the least
+bound, rounded up where objectives are, and the last to come is the first among equals.
 
 The tree is small where a mixed-integer solver's own effort at every node, cuts and trial branches,
 would take most of the time.
