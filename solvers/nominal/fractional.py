@@ -13,7 +13,9 @@ under the cluster of all rows nearly all of the optimal duals are those of a ver
 single row has the whole weight of the table, and it takes thousands of rounds of a cluster or two
 until the others have any. There the first columns are the clusters that Algorithm 5 makes of equal
 duals, an artificial column for each equation caps the duals, and of all optimal duals those in the
-middle are priced with.
+middle are priced with. These come from an interior-point method, so the optimum is reached up to
+its tolerance. The bound is that of Lagrange for the very duals that were priced with, and holds
+for any, also while artificial columns are in use.
 
 Identical rows are one type: one equation with the multiplicity as its right-hand side. The optimum
 is the same as by rows, since the mean over identical rows of optimal duals is optimal, too. The
@@ -55,8 +57,8 @@ UNUSED = 1e-3
 class Fractional:
     """The end of column generation.
 
-    ``duals`` are those of each type, ``value`` that of the restricted master, ``bound`` what exact
-    pricing has proven for all partitions.
+    ``duals`` are those of each type, ``value`` that of the restricted master, artificial columns
+    included (no bound), ``bound`` what exact pricing has proven for all partitions.
     """
 
     duals: Floats

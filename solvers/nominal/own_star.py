@@ -1,9 +1,11 @@
 r"""``own*``: a partition of least weight, and of those one with a small χ² error.
 
-1. Branch-and-price proves a partition of least Hamming weight (4.2.1); tables too large for that
-   get the one of ``ils``.
-2. Annealing goes through partitions of that same weight and their representatives for the least
-   χ² error, from this partition and from others of the same weight that ``ils`` finds.
+1. Branch-and-price proves a partition of least Hamming weight (4.2.1), or ends with the best it
+   has found in its time; tables too large for that get the one of ``ils``. The trace has the weight
+   and what is proven of it.
+2. Annealing goes through partitions that are no heavier and their representatives for the least
+   χ² error, from this partition and from others no heavier that ``ils`` finds. Where the weight is
+   proven, all have the same; elsewhere a lighter one with a larger χ² error is passed over.
 3. Exact aggregation settles the representatives; local search where that is dear.
 
 The number of rows and structural zeros are kept. With ``representatives="members"`` each cluster
@@ -94,7 +96,7 @@ class OwnStarOptions(AggregationOptions):
     costs=("chi2",),
     kinds=("nominal",),
     paper="kanopy",
-    summary="a proven partition of least Hamming weight, among those one of small χ² error",
+    summary="a partition of least Hamming weight, among those one of small χ² error",
     options=OwnStarOptions,
     prepare=complete,
 )

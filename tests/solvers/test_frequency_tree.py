@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from kanopy.solvers.backends.choice import find_backend
 from kanopy.solvers.backends.highs import HighsBackend
 from kanopy.solvers.backends.protocol import Limits
+from kanopy.solvers.frequency.branching import Spread
 from kanopy.solvers.frequency.live import LiveLinear
 from kanopy.solvers.frequency.program import Program
 from kanopy.solvers.frequency.relaxation import relax
@@ -199,3 +200,31 @@ def test_a_limit_just_above_the_optimum_does_not_hide_it(scale):
     assert search.complete
     assert search.best is None
     assert search.bound <= scale
+
+
+def test_spreads_are_what_choosing_by_shares_costs_on_average():
+    rng = np.random.default_rng(11)
+    for program in programs(12, 20, flat=False):
+        chances = [rng.dirichlet(np.ones(size)) for size in np.diff(program.start)]
+        share = np.concatenate(chances)
+        goals = program.sum_cost[program.sum_start[:-1]]  # what the value 0 costs
+        expected = 0.0
+        groups = zip(program.start[:-1], program.start[1:], strict=True)
+        for choice in product(*(range(a, b) for a, b in groups)):
+            errors = program.totals(np.array(choice)) - goals
+            expected += share[list(choice)].prod() * (errors**2 / goals).sum()
+        of_means = ((program.amount @ share - goals) ** 2 / goals).sum()
+        spread = Spread(program).of(share)
+        assert spread.sum() == pytest.approx(expected - of_means)
+        whole = np.concatenate([np.arange(len(c)) == np.argmax(c) for c in chances])
+        assert Spread(program).of(whole.astype(np.float64)) == pytest.approx(0.0)
+        g = int(rng.integers(program.groups))
+        only = np.where(program.owner == g, share, whole)
+        others = np.delete(Spread(program).of(only), g)
+        assert others == pytest.approx(0.0)
+        assert Spread(program).of(only)[g] == pytest.approx(spread[g])
+
+
+def test_straight_costs_have_no_spread():
+    for program in programs(13, 10, flat=True):
+        assert not Spread(program).of(np.full(len(program.cost), 0.5)).any()

@@ -9,6 +9,7 @@ import pytest
 from oracles import optimum
 
 import kanopy as kn
+from kanopy.solvers.branch_and_price.column_generation import lagrangian_bound
 from kanopy.solvers.branch_and_price.start import unmerged
 from kanopy.solvers.costs import total_cost
 from kanopy.solvers.frequency.aggregation import AggregationOptions, aggregate
@@ -168,6 +169,41 @@ def test_masters_of_many_equations_reach_the_same_optimum(monkeypatch):
         assert other.bound <= printed.value + 1e-6
         assert other.bound == pytest.approx(printed.value, abs=0.02)
         assert heuristic.value >= printed.value - 0.02
+
+
+def test_bounds_hold_while_artificial_columns_are_in_use(monkeypatch):
+    """Artificials that cost next to nothing cap the duals; they rise until none is in use."""
+    bounds, raised = [], []
+
+    class Cheap(fractional.Greedy):
+        def __init__(self, *given):
+            super().__init__(*given)
+            super().raise_artificials(np.arange(self.types), 1e-3)
+
+        def raise_artificials(self, which, factor=2.0):
+            raised.append(len(which))
+            super().raise_artificials(which, factor)
+
+    def remembered(*given):
+        bounds.append(lagrangian_bound(*given))
+        return bounds[-1]
+
+    rng = np.random.default_rng(6)
+    monkeypatch.setattr(fractional, "lagrangian_bound", remembered)
+    for _ in range(8):
+        data = table(rng, int(rng.integers(7, 14)))
+        run = Run(Problem(data, 2, "hamming"))
+        printed = fractional_solution(data, 2, run, exact=True)
+        bounds.clear()
+        raised.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(fractional, "FEW_EQUATIONS", 0)
+            patch.setattr(fractional, "Greedy", Cheap)
+            other = fractional_solution(data, 2, run, exact=True)
+        assert printed.value == 0 or (raised and len(bounds) > 1)
+        assert max(bounds) == other.bound <= printed.value + 1e-6
+        assert other.bound == pytest.approx(printed.value, abs=0.02)
+        assert other.value == pytest.approx(printed.value, abs=0.02)
 
 
 def clusters_of(rng, data, k):

@@ -1,8 +1,11 @@
 """MIPs over regions: what they may free, and what they put right."""
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pandas as pd
 import pytest
+from oracles import optimum
 
 import kanopy as kn
 from kanopy.solvers.branch_and_price import regions
@@ -64,3 +67,28 @@ def test_a_table_with_copies_is_put_right(step, monkeypatch):
     assert rows.tolist() == data.counts.tolist()
     assert sum(pricer.cost(row[row >= 0]) for row in chosen) <= good.objective
     assert not proven
+
+
+def test_one_mip_of_all_columns_proves_the_optimum():
+    rng = np.random.default_rng(5)
+    k = 2
+    for n in (5, 6, 7, 8, 9):
+        values = rng.integers(3, size=(n, 3)).astype(str)
+        data = kn.Microdata.from_frame(pd.DataFrame(values, columns=list("abc")))
+        types, pricer = len(data.counts), pricer_of("hamming")(data, k, 2 * k - 1)
+        every = [
+            np.array(cluster, dtype=np.int32)
+            for size in range(k, 2 * k)
+            for cluster in combinations_with_replacement(range(types), size)
+            if (np.bincount(cluster, minlength=types) <= data.counts).all()
+        ]
+        labels = rng.permutation(np.minimum(np.arange(n) // k, n // k - 1))
+        start = sorted_rows(padded(clusters_of(labels, data.types), 2 * k - 1))
+        pool, uses = with_start(sorted_rows(padded(every, 2 * k - 1)), start)
+        costs = np.array([pricer.cost(row[row >= 0]) for row in pool])
+        chosen, proven = regions.improve(
+            pool, costs, costs, uses, types, k, Clock(), rng, regions.Effort()
+        )
+        assert proven
+        found = sum(pricer.cost(row[row >= 0]) for row in chosen)
+        assert found == pytest.approx(optimum(data, k, "hamming"))
