@@ -52,6 +52,8 @@ def measure(method: Method, rows: int, limit: float = LIMIT) -> dict[str, Any]:
         status = solve(data, 3, method.name, stop=MaxRuntime(limit), initial=initial).status
     except KanopyError as error:  # too large for it, and it says so
         status = f"refused: {error}"
+    except MemoryError as error:
+        status = f"out of memory: {error}"
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     return {
         "method": method.name,

@@ -115,7 +115,7 @@ class Search:
         it is the limit.
         """
         self.source = program
-        program = tidy(program)
+        program = tidy(program, self.stopping)
         self.prove(_least_cost(program))
         options = np.inf
         rounds = ROUNDS if self.rounds is None else self.rounds
@@ -131,7 +131,7 @@ class Search:
                 return
             bound, program = strong.relaxation.reduce(strong.duals, self.limit)
             self.prove(bound)
-            program = tidy(program)
+            program = tidy(program, self.stopping)
             if not self.solved(program):
                 self.offer(self.improve(program))
         if not self.solved(program) and not self.stopping():
@@ -308,9 +308,15 @@ def _stalled(bounds: list[float], limit: float) -> bool:
     return bounds[-1] - bounds[-1 - CUT_PATIENCE] < CUT_GAIN * scale
 
 
-def tidy(program: Program) -> Program:
-    """The program after simplification and propagation."""
-    return simplify(propagate(simplify(program)))
+def tidy(program: Program, stopping: Callable[[], bool] = lambda: False) -> Program:
+    """The program after simplification and propagation, or as much of that as there is time for."""
+    if stopping():
+        return program
+    simple = simplify(program)
+    if stopping():
+        return simple
+    smaller = propagate(simple, stopping)
+    return smaller if stopping() else simplify(smaller)
 
 
 def _in_units(form: LinearForm) -> LinearForm:
