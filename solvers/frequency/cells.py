@@ -19,8 +19,8 @@ from kanopy.solvers.run import Run
 
 MOST_ENTRIES = 30_000_000
 """Amounts of a program that are kept at most, which takes about 3 GB at the peak."""
-ENTRIES_PER_SECOND = 3_000_000
-"""Amounts that a program is set up and simplified with in a second."""
+ENTRIES_PER_SECOND = 1_000_000
+"""Amounts with which a program is set up, simplified and relaxed in a second."""
 
 
 def has_room(problem: Problem, run: Run, limit: float, theta: float | None = None) -> bool:
