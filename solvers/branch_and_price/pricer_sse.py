@@ -91,6 +91,9 @@ class SsePricer:
             if self._tree is None:
                 block_end = number
             elif begin >= block_end:
+                if now() > search.deadline:  # neighbours of a block take a second by themselves
+                    complete = False
+                    break
                 block_end = min(begin + _BLOCK, number)
                 lists = self._candidates(order[begin:block_end], duals, int(sizes[-1]), search)
                 block_begin = begin
