@@ -34,7 +34,7 @@ OPERATIONS_PER_SECOND = 2e9
 def greedy_seconds(data: Microdata, k: int) -> float:
     """About how long it takes to make clusters of all rows."""
     clusters, attributes = data.n / k, data.codes.shape[1]
-    return clusters * (2 * k - 1) * len(data.counts) * attributes / OPERATIONS_PER_SECOND
+    return float(clusters * (2 * k - 1) * len(data.counts) * attributes / OPERATIONS_PER_SECOND)
 
 
 def slice_of(columns: NDArray[np.int32], k: int) -> int:
