@@ -125,7 +125,10 @@ class Search:
             if configurations and len(program.cost) > 0.98 * options:
                 break  # the last round did not help
             options = len(program.cost)
-            strong = self.strengthen(relax(program, configurations), CUT_ROUNDS if number else 0)
+            relaxation = relax(program, configurations)
+            if self.stopping():  # a solver takes a while to read a large one
+                return
+            strong = self.strengthen(relaxation, CUT_ROUNDS if number else 0)
             if strong is None:
                 self.exhausted()
                 return
