@@ -30,6 +30,7 @@ from kanopy.instances.columns import spellings
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.merge import merge_rows
 from kanopy.instances.microdata import Microdata
+from kanopy.solvers.kernels.transport import similar_first
 
 if TYPE_CHECKING:
     from kanopy.solution import Solution
@@ -291,17 +292,9 @@ def assign_counts(data: Microdata, counts: NDArray[np.int64]) -> NDArray[np.int6
     codes = data.codes[data.first_rows]
     own, start = np.unique(data.types[waiting], return_inverse=True)
     need = np.bincount(start, minlength=len(own))
-    distances = np.empty((len(own), len(targets)), dtype=np.int16)
-    for i, combination in enumerate(own):
-        distances[i] = (codes[targets] != codes[combination]).sum(axis=1)
     new: list[list[int]] = [[] for _ in own]
-    for cell in np.argsort(distances, axis=None, kind="stable").tolist():
-        i, j = divmod(cell, len(targets))
-        moved = int(min(need[i], free[targets[j]]))
-        if moved:
-            new[i].extend([int(targets[j])] * moved)
-            need[i] -= moved
-            free[targets[j]] -= moved
+    for i, j, moved in similar_first(codes[own], codes[targets], need, free[targets]).tolist():
+        new[i].extend([int(targets[j])] * moved)
     for row, i in zip(waiting.tolist(), start.tolist(), strict=True):
         given[row] = new[i].pop()
     return given

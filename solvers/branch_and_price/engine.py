@@ -232,7 +232,7 @@ class Engine:
         self.copies = self.pricer.multiplicities
         self.unit = self.upper() / self.problem.n
         clusters = clusters_of(self.run.best.labels, self.types)
-        marginal = marginal_costs(self.pricer, clusters)
+        marginal = marginal_costs(self.pricer, clusters, self.run.stopping)
         k = self.problem.k
         self.master = Master(self.copies, k, 2.0 * marginal + self.unit, self.unit, self.largest)
         rows = padded(clusters, self.largest)
@@ -243,7 +243,8 @@ class Engine:
         alone = pure_clusters(self.copies, k, self.largest)
         self.master.add(alone, np.zeros(len(alone)))
         # where costs come in steps, pricing finds the same in far less time
-        if self.master.large and self.step == 0 and not (self.links.together or self.links.apart):
+        free = not (self.links.together or self.links.apart)
+        if self.master.large and self.step == 0 and free and not self.run.stopping():
             self.add_met()
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
         self.generation.cuts = self.options.cuts and self.step == 0

@@ -56,7 +56,9 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
     quick = linear and not run.wants_proof
     floor = lower_bound(problem.data, problem.k, problem.cost) if quick else 0.0
     run.proved(min(floor, run.progress.objective))
-    if run.progress.objective > 0:
+    # To set up the master takes a while by itself.
+    needed = run.wants_proof or bool(options.tree) or not run.stopping()
+    if run.progress.objective > 0 and needed:
         engine = Engine(
             problem,
             run,

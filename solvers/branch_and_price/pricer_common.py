@@ -225,6 +225,8 @@ def run(
     """Carry a search on until it ends or a limit strikes: the clusters, and whether that is all."""
     parts: list[NDArray[np.int32]] = []
     found, most_columns = 0, search.most_columns
+    if now() > search.deadline:
+        return walk.written[:0], False
     while True:
         status = advance()
         written = int(walk.counters[WRITTEN])

@@ -8,6 +8,9 @@ cluster that holds the root i and y costs at least D_iy/2, and all its duals are
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
@@ -24,6 +27,9 @@ MATRIX = 2000
 
 _SLICE = 4_000_000
 """Candidates looked at between two looks at the clock, some tenths of a second."""
+
+EXTREME = 200
+"""Points beyond 2^±EXTREME are scaled: their squares are near what the search takes for ∞, or 0."""
 
 _BLOCK = 500
 """Roots whose neighbours are asked of the k-d tree at a time."""
@@ -43,13 +49,16 @@ class SsePricer:
         self.largest = largest or 2 * k - 1
         self.multiplicities = data.counts.copy()  # writable, so that kernels compile once
         self.points = np.ascontiguousarray(data.points[data.first_rows])
+        unit = _unit(self.points)
+        self._square = unit * unit
+        self._scaled = self.points / unit
         self._matrix = np.empty((0, 0))
         self._tree: cKDTree | None = None
-        if len(self.points) <= MATRIX:
-            self._matrix = _squared_distances(self.points)
+        if len(self._scaled) <= MATRIX:
+            self._matrix = _squared_distances(self._scaled)
         else:
-            self._tree = cKDTree(self.points)
-        self._near = _nearest_sums(self.points, self.multiplicities, self.largest - 2)
+            self._tree = cKDTree(self._scaled)
+        self._near = _nearest_sums(self._scaled, self.multiplicities, self.largest - 2)
 
     def cost(self, cluster: NDArray[np.int32]) -> float:
         """Sum of squared distances to the mean, of any number of types with repetition."""
@@ -66,6 +75,23 @@ class SsePricer:
 
     def price(self, duals: Duals, cuts: Cuts, restrictions: Restrictions, search: Search) -> Priced:
         """Search for clusters below the threshold."""
+        square = self._square
+        if square == 1.0:
+            return self._price(duals, cuts, restrictions, search)
+        scaled = Duals(duals.types / square, duals.count / square, duals.cuts / square)
+        within = replace(search, threshold=search.threshold / square)
+        priced = self._price(scaled, cuts, restrictions, within)
+        return replace(
+            priced,
+            costs=priced.costs * square,
+            reduced_costs=priced.reduced_costs * square,
+            least=priced.least * square,
+            per_root=None if priced.per_root is None else priced.per_root * square,
+        )
+
+    def _price(
+        self, duals: Duals, cuts: Cuts, restrictions: Restrictions, search: Search
+    ) -> Priced:
         number = len(self.multiplicities)
         closed = components(restrictions, number)
         rows = int(self.multiplicities.sum())
@@ -91,13 +117,16 @@ class SsePricer:
             if self._tree is None:
                 block_end = number
             elif begin >= block_end:
+                if now() > search.deadline:  # neighbours of a block take a second by themselves
+                    complete = False
+                    break
                 block_end = min(begin + _BLOCK, number)
                 lists = self._candidates(order[begin:block_end], duals, int(sizes[-1]), search)
                 block_begin = begin
             offset = 0 if self._tree is None else begin - block_begin
             begin, unfinished, capped, spent, count, clusters, of_size, _ = search_roots(
                 self._matrix,
-                self.points,
+                self._scaled,
                 self._tree is None,
                 self.k,
                 self.multiplicities,
@@ -152,7 +181,7 @@ class SsePricer:
         own = duals.types[roots]
         gain = np.where(own > 0, largest * own, self.k * own)
         reach = np.sqrt(np.maximum(0.0, 2.0 * (search.threshold + gain + duals.count)))
-        lists = self._tree.query_ball_point(self.points[roots], reach * (1 + 1e-9) + 1e-300)
+        lists = self._tree.query_ball_point(self._scaled[roots], reach * (1 + 1e-9) + 1e-300)
         starts = np.concatenate(([0], np.cumsum([len(near) for near in lists]))).astype(np.int64)
         types = [np.sort(np.asarray(near, dtype=np.int64)) for near in lists]
         return starts, np.concatenate(types) if types else np.empty(0, dtype=np.int64)
@@ -174,7 +203,7 @@ class SsePricer:
             clusters[done : done + len(of_size), : rows.shape[1]] = rows
             done += len(of_size)
         sizes = np.concatenate([s for _, s in found]) if found else np.empty(0, dtype=np.int64)
-        costs = self.costs(clusters, sizes)
+        costs = self.costs(clusters, sizes) / self._square
         reduced = reduced_costs(clusters, costs, duals, cuts)
         least = np.minimum(least, 0.0)
         proven = complete and search.per_root > 0
@@ -188,6 +217,16 @@ class SsePricer:
             least if proven else None,
             nodes,
         )
+
+
+def _unit(points: NDArray[np.float64]) -> float:
+    """A power of two that brings huge or tiny points to about 1, where no square gets lost.
+
+    >>> _unit(np.array([3.0])), _unit(np.array([2.0**400])) == 2.0**401
+    (1.0, True)
+    """
+    exponent = math.frexp(float(np.abs(points).max(initial=0.0)))[1]
+    return math.ldexp(1.0, exponent) if abs(exponent) > EXTREME else 1.0
 
 
 def _nothing(width: int, number: int, complete: bool) -> Priced:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,9 @@ from kanopy.solvers.branch_and_price.pricing import (
     Search,
 )
 from kanopy.solvers.links import Links
+
+POLL = 1000
+"""Clusters between two looks at the clock."""
 
 
 def clusters_of(labels: NDArray[np.int64], types: NDArray[np.int64]) -> list[NDArray[np.int32]]:
@@ -88,10 +92,17 @@ def split_large(labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     return labels
 
 
-def marginal_costs(pricer: Pricer, clusters: list[NDArray[np.int32]]) -> NDArray[np.float64]:
-    """What each type adds to the cost of its cluster at most: a first guess of its dual."""
+def marginal_costs(
+    pricer: Pricer, clusters: list[NDArray[np.int32]], stopping: Callable[[], bool] = lambda: False
+) -> NDArray[np.float64]:
+    """What each type adds to the cost of its cluster at most: a first guess of its dual.
+
+    When stopped, the guess for the remaining clusters is 0.
+    """
     marginal = np.zeros(len(pricer.multiplicities))
-    for cluster in clusters:
+    for number, cluster in enumerate(clusters):
+        if number % POLL == 0 and stopping():
+            break
         types, where = np.unique(cluster, return_index=True)
         whole = pricer.cost(cluster)
         for t, i in zip(types.tolist(), where.tolist(), strict=True):

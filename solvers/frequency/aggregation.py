@@ -169,7 +169,8 @@ def aggregate(
         most_nodes=MOST_NODES if backend.name == "highs" else 0,
         stronger=stronger_backend(options.backend),
     )
-    search.minimise(member_program(problem, members, limit))
+    if not run.stopping():  # to set up the program takes a while by itself
+        search.minimise(member_program(problem, members, limit))
     assert search.best is not None
     bound = max(0.0, search.bound)
     return replace(outcome(search.best), bound=bound, solver=search.backend.version())

@@ -33,7 +33,8 @@ WARM, COOL = 0.6, 0.12
 """First and last temperature where the deviation is minimised, in units of deviation."""
 
 DENSE = 2048
-"""Up to so many combinations Q is kept as a matrix; beyond, its entries are summed on demand."""
+"""Up to so many combinations Q is kept as a matrix; beyond, its entries and the gradient are summed
+on demand, from the errors of the cells."""
 
 
 class Interaction:
@@ -46,8 +47,6 @@ class Interaction:
         self.cell_weight = weight
         self.type_start = by_type.indptr.astype(np.int64)
         self.type_cells = by_type.indices.astype(np.int64)
-        self.cell_start = control.matrix.indptr.astype(np.int64)
-        self.cell_types = control.matrix.indices.astype(np.int64)
         types = len(original)
         self.dense = np.zeros((0, 0))
         if types <= DENSE:
@@ -55,16 +54,9 @@ class Interaction:
             self.dense = np.ascontiguousarray(product.toarray(), dtype=np.float64)
 
     @property
-    def arrays(self) -> tuple[Floats, Floats, Ints, Ints, Ints, Ints]:
+    def arrays(self) -> tuple[Floats, Floats, Ints, Ints]:
         """What the kernels take."""
-        return (
-            self.dense,
-            self.cell_weight,
-            self.type_start,
-            self.type_cells,
-            self.cell_start,
-            self.cell_types,
-        )
+        return self.dense, self.cell_weight, self.type_start, self.type_cells
 
 
 def any_counts(original: Ints, k: int, total: int) -> Ints:
@@ -218,7 +210,7 @@ def anneal_representatives(
 @inner
 def _pair(interaction, i, j):  # type: ignore[no-untyped-def]
     """Q_ij."""
-    dense, weight, type_start, type_cells, _, _ = interaction
+    dense, weight, type_start, type_cells = interaction
     if len(dense):
         return dense[i, j]
     total = 0.0
@@ -236,19 +228,31 @@ def _pair(interaction, i, j):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _shift(interaction, gradient, i, change):  # type: ignore[no-untyped-def]
-    """Update g = 2Q(y − y⁰) for y_i += change."""
-    dense, weight, type_start, type_cells, cell_start, cell_types = interaction
+def _shift(interaction, state, i, change):  # type: ignore[no-untyped-def]
+    """Update the state for y_i += change: g = 2Q(y − y⁰), or the cells' errors if Q is no matrix.
+
+    In large tables the first cells have so many combinations that only errors are quick to update.
+    """
+    dense, _, type_start, type_cells = interaction
     if len(dense):
         row = dense[i]
-        for third in range(len(gradient)):
-            gradient[third] += 2 * change * row[third]
+        for third in range(len(row)):
+            state[third] += 2 * change * row[third]
         return
     for a in range(type_start[i], type_start[i + 1]):
-        c = type_cells[a]
-        step = 2 * change * weight[c]
-        for b in range(cell_start[c], cell_start[c + 1]):
-            gradient[cell_types[b]] += step
+        state[type_cells[a]] += change
+
+
+@inner
+def _gradient(interaction, state, i):  # type: ignore[no-untyped-def]
+    """g_i."""
+    dense, weight, type_start, type_cells = interaction
+    if len(dense):
+        return state[i]
+    total = 0.0
+    for a in range(type_start[i], type_start[i + 1]):
+        total += weight[type_cells[a]] * state[type_cells[a]]
+    return 2 * total
 
 
 @inner
@@ -285,10 +289,10 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
 ):
     types, choices = len(original), len(free)
     counts = start.copy()
-    gradient = np.zeros(types)
+    state = np.zeros(max(len(interaction[0]), len(interaction[1])))
     for i in range(types):
         if counts[i] != original[i]:
-            _shift(interaction, gradient, i, float(counts[i] - original[i]))
+            _shift(interaction, state, i, float(counts[i] - original[i]))
     value, best_value = 0.0, 0.0  # relative to the start
     best = counts.copy()
     cooling = (cold / hot) ** (1.0 / max(proposals, 1))
@@ -316,8 +320,8 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
         if change_j == 0 or new_j < 0 or new_j >= position.shape[1] or position[j, new_j] < 0:
             continue
         delta = (
-            change_i * gradient[i]
-            + change_j * gradient[j]
+            change_i * _gradient(interaction, state, i)
+            + change_j * _gradient(interaction, state, j)
             + change_i * change_i * _pair(interaction, i, i)
             + change_j * change_j * _pair(interaction, j, j)
             + 2 * change_i * change_j * _pair(interaction, i, j)
@@ -331,7 +335,7 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
         )
         if change_third != 0:
             delta += (
-                change_third * gradient[third]
+                change_third * _gradient(interaction, state, third)
                 + change_third * change_third * _pair(interaction, third, third)
                 + 2 * change_third * change_i * _pair(interaction, third, i)
                 + 2 * change_third * change_j * _pair(interaction, third, j)
@@ -345,11 +349,11 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
             continue
         counts[i] += change_i
         counts[j] += change_j
-        _shift(interaction, gradient, i, float(change_i))
-        _shift(interaction, gradient, j, float(change_j))
+        _shift(interaction, state, i, float(change_i))
+        _shift(interaction, state, j, float(change_j))
         if change_third != 0:
             counts[third] += change_third
-            _shift(interaction, gradient, third, float(change_third))
+            _shift(interaction, state, third, float(change_third))
         value += delta
         if value < best_value - 1e-9:
             best_value = value
@@ -360,7 +364,7 @@ def _anneal_counts(  # type: ignore[no-untyped-def]
 @inner
 def _move(interaction, errors, reach, i, change):  # type: ignore[no-untyped-def]
     """Change y_i; returns by how much the errors beyond their reach grow in total."""
-    _, _, type_start, type_cells, _, _ = interaction
+    _, _, type_start, type_cells = interaction
     grown = 0
     for a in range(type_start[i], type_start[i + 1]):
         c = type_cells[a]
@@ -460,11 +464,11 @@ def _anneal_representatives(  # type: ignore[no-untyped-def]
 ):
     clusters = len(size)
     chosen = start.copy()
-    gradient = np.zeros(len(original))
+    state = np.zeros(max(len(interaction[0]), len(interaction[1])))
     for i in range(len(original)):
-        _shift(interaction, gradient, i, -float(original[i]))
+        _shift(interaction, state, i, -float(original[i]))
     for c in range(clusters):
-        _shift(interaction, gradient, option[chosen[c]], float(size[c]))
+        _shift(interaction, state, option[chosen[c]], float(size[c]))
     value, best_value = 0.0, 0.0
     best = chosen.copy()
     cooling = (cold / hot) ** (1.0 / max(proposals, 1))
@@ -478,7 +482,10 @@ def _anneal_representatives(  # type: ignore[no-untyped-def]
             continue
         i, j, amount = option[chosen[c]], option[new], float(size[c])
         spread = _pair(interaction, i, i) + _pair(interaction, j, j) - 2 * _pair(interaction, i, j)
-        delta = amount * (gradient[j] - gradient[i]) + amount * amount * spread
+        delta = (
+            amount * (_gradient(interaction, state, j) - _gradient(interaction, state, i))
+            + amount * amount * spread
+        )
         other, other_new = -1, 0
         i2, j2, amount2 = 0, 0, 0.0
         if delta > 0 and rng.random() < 0.5:  # two clusters at once may compensate each other
@@ -495,7 +502,10 @@ def _anneal_representatives(  # type: ignore[no-untyped-def]
                 + _pair(interaction, j2, j2)
                 - 2 * _pair(interaction, i2, j2)
             )
-            delta += amount2 * (gradient[j2] - gradient[i2]) + amount2 * amount2 * spread
+            delta += (
+                amount2 * (_gradient(interaction, state, j2) - _gradient(interaction, state, i2))
+                + amount2 * amount2 * spread
+            )
             delta += (
                 2
                 * amount
@@ -510,12 +520,12 @@ def _anneal_representatives(  # type: ignore[no-untyped-def]
         if delta > 0 and rng.random() >= np.exp(-delta / temperature):
             continue
         chosen[c] = new
-        _shift(interaction, gradient, i, -amount)
-        _shift(interaction, gradient, j, amount)
+        _shift(interaction, state, i, -amount)
+        _shift(interaction, state, j, amount)
         if other >= 0:
             chosen[other] = other_new
-            _shift(interaction, gradient, i2, -amount2)
-            _shift(interaction, gradient, j2, amount2)
+            _shift(interaction, state, i2, -amount2)
+            _shift(interaction, state, j2, amount2)
         value += delta
         if value < best_value - 1e-9:
             best_value = value

@@ -15,6 +15,23 @@ import scipy.sparse as sp
 
 from kanopy.solvers.frequency.program import Ints, Program
 from kanopy.solvers.problem import Problem
+from kanopy.solvers.run import Run
+
+MOST_ENTRIES = 30_000_000
+"""Amounts of a program that are kept at most, which takes about 3 GB at the peak."""
+ENTRIES_PER_SECOND = 1_000_000
+"""Amounts with which a program is set up, simplified and relaxed in a second."""
+
+
+def has_room(problem: Problem, run: Run, limit: float, theta: float | None = None) -> bool:
+    """Whether :func:`count_program` is small enough for the memory and the time that is left."""
+    assert problem.control is not None
+    if run.stopping():
+        return False
+    _, _, highest = _windows(problem, limit, theta)
+    options = np.maximum(highest - problem.k + 2, 1)
+    entries = int((problem.control.matrix @ options.astype(np.float64)).sum())
+    return entries <= min(MOST_ENTRIES, ENTRIES_PER_SECOND * run.remaining())
 
 
 def count_program(problem: Problem, limit: float, theta: float | None = None) -> Program:
@@ -40,21 +57,7 @@ def count_program(problem: Problem, limit: float, theta: float | None = None) ->
     total = problem.n if problem.total is None else problem.total
     matrix = problem.control.matrix
     goal = problem.control.values(original).astype(np.float64)
-    if problem.cost == "chi2":
-        reach = np.sqrt(limit * goal) * (1 + 1e-9) + 1e-9
-    else:
-        assert theta is not None
-        allowed = 0.0 if problem.tolerance is None else problem.tolerance
-        reach = allowed + theta + np.zeros(len(goal)) + 1e-9
-    low = np.maximum(np.ceil(goal - reach), 0).astype(np.int64)
-    high = np.minimum(np.floor(np.minimum(goal + reach, total)), total).astype(np.int64)
-    # A count is at most the value of any cell that counts it.
-    highest = np.full(len(original), total, dtype=np.int64)
-    cells, members = matrix.tocoo().coords
-    np.minimum.at(highest, members, high[cells])
-    if problem.deviation_weight > 0:
-        most = np.minimum(limit / problem.deviation_weight * (1 + 1e-9) + 1e-9, total)
-        highest = np.minimum(highest, original + int(most))
+    low, high, highest = _windows(problem, limit, theta)
     counts = [_anonymous(0, int(top), problem.k) for top in highest]
     values = [
         _anonymous(int(a), int(b), problem.k) if a <= b else np.zeros(0, dtype=np.int64)
@@ -85,6 +88,30 @@ def count_program(problem: Problem, limit: float, theta: float | None = None) ->
         sum_value=value,
         sum_cost=error if problem.cost == "chi2" else np.zeros(len(value)),
     )
+
+
+def _windows(problem: Problem, limit: float, theta: float | None) -> tuple[Ints, Ints, Ints]:
+    """Least and largest value of each cell, and the largest count of each combination."""
+    assert problem.control is not None
+    original = problem.data.counts
+    total = problem.n if problem.total is None else problem.total
+    goal = problem.control.values(original).astype(np.float64)
+    if problem.cost == "chi2":
+        reach = np.sqrt(limit * goal) * (1 + 1e-9) + 1e-9
+    else:
+        assert theta is not None
+        allowed = 0.0 if problem.tolerance is None else problem.tolerance
+        reach = allowed + theta + np.zeros(len(goal)) + 1e-9
+    low = np.maximum(np.ceil(goal - reach), 0).astype(np.int64)
+    high = np.minimum(np.floor(np.minimum(goal + reach, total)), total).astype(np.int64)
+    # A count is at most the value of any cell that counts it.
+    highest = np.full(len(original), total, dtype=np.int64)
+    cells, members = problem.control.matrix.tocoo().coords
+    np.minimum.at(highest, members, high[cells])
+    if problem.deviation_weight > 0:
+        most = np.minimum(limit / problem.deviation_weight * (1 + 1e-9) + 1e-9, total)
+        highest = np.minimum(highest, original + int(most))
+    return low, high, highest
 
 
 def numbers_of(counts: Ints, total: int) -> Ints:

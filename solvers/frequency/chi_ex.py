@@ -13,7 +13,13 @@ from kanopy.solvers.frequency.annealing import (
     anneal_counts,
     any_counts,
 )
-from kanopy.solvers.frequency.cells import count_program, counts_of, numbers_of, sets_of
+from kanopy.solvers.frequency.cells import (
+    count_program,
+    counts_of,
+    has_room,
+    numbers_of,
+    sets_of,
+)
 from kanopy.solvers.frequency.paper import solve_as_printed
 from kanopy.solvers.frequency.program import Ints, Program
 from kanopy.solvers.frequency.search import MOST_NODES, Search, choose_backend, stronger_backend
@@ -131,10 +137,13 @@ def chi_ex(problem: Problem, run: Run, options: ChiExOptions) -> Outcome:
         most_nodes=MOST_NODES if backend.name == "highs" else 0,
         stronger=stronger_backend(options.backend),
     )
-    search.minimise(count_program(problem, limit))
+    if has_room(problem, run, limit):
+        search.minimise(count_program(problem, limit))
     assert search.best is not None
     return Outcome(
-        counts=counts_of(search.best, total), bound=search.bound, solver=search.backend.version()
+        counts=counts_of(search.best, total),
+        bound=max(0.0, search.bound),
+        solver=search.backend.version(),
     )
 
 

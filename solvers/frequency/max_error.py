@@ -30,7 +30,7 @@ from kanopy.solvers.frequency.annealing import (
     anneal_within,
     any_counts,
 )
-from kanopy.solvers.frequency.cells import count_program, counts_of, numbers_of
+from kanopy.solvers.frequency.cells import count_program, counts_of, has_room, numbers_of
 from kanopy.solvers.frequency.chi_ex import FORMULATIONS, deviation_weight
 from kanopy.solvers.frequency.paper import solve_as_printed
 from kanopy.solvers.frequency.program import Ints, Program
@@ -261,6 +261,8 @@ class _Levels:
         ruled_out, possible = -1, len(levels) - 1
         while possible - ruled_out > 1 and not self.run.stopping():
             middle = (ruled_out + possible) // 2
+            if not self.has_room(levels[middle]):
+                break
             if self.relaxed(levels[middle]) is None:
                 ruled_out = middle
             else:
@@ -289,6 +291,12 @@ class _Levels:
     def program(self, level: float, limit: float) -> Program:
         """Least deviation, at most ``limit``, within the windows of a level."""
         return count_program(replace(self.problem, deviation_weight=1.0), limit, level)
+
+    def has_room(self, level: float) -> bool:
+        """Whether there are time and memory for the relaxation of a level."""
+        if level in self.relaxations:
+            return True
+        return has_room(replace(self.problem, deviation_weight=1.0), self.run, np.inf, level)
 
     def anneal(self, level: float) -> None:
         """Look for counts of small deviation within the windows of a level, once."""
@@ -324,6 +332,8 @@ class _Levels:
         limit = float(self.total + self.original.sum())  # |y − y⁰| ≤ y + y⁰
         if weight > 0:
             limit = min(limit, (self.best_objective - lowest) / weight)
+        if not self.has_room(level):
+            return _Deviation(least, False, False)
         strong = self.relaxed(level)
         if strong is None:
             return _Deviation(limit, True, False)
@@ -357,7 +367,7 @@ class _Levels:
     def relaxed(self, level: float) -> Strengthened | None:
         """The relaxation of a level, with cuts; None if the level has no solution."""
         if level not in self.relaxations:
-            program = tidy(self.program(level, np.inf))
+            program = tidy(self.program(level, np.inf), self.run.stopping)
             strong = None
             if not program.infeasible:
                 relaxation = relax(program, LEVEL_CONFIGURATIONS)

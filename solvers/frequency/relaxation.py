@@ -216,7 +216,7 @@ class _Nesting:
         largest: list[frozenset[int]] = []
         containing: dict[int, list[frozenset[int]]] = {}
         for groups in sorted(set(self.members), key=lambda groups: (-len(groups), sorted(groups))):
-            if 2.0 ** len(groups) > configurations:  # every group has two classes at least
+            if len(groups) >= 64 or 2 ** len(groups) > configurations:  # ≥ 2 classes a group
                 continue
             if any(groups < other for other in containing.get(min(groups), ())):
                 continue

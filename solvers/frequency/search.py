@@ -115,7 +115,7 @@ class Search:
         it is the limit.
         """
         self.source = program
-        program = tidy(program)
+        program = tidy(program, self.stopping)
         self.prove(_least_cost(program))
         options = np.inf
         rounds = ROUNDS if self.rounds is None else self.rounds
@@ -125,13 +125,16 @@ class Search:
             if configurations and len(program.cost) > 0.98 * options:
                 break  # the last round did not help
             options = len(program.cost)
-            strong = self.strengthen(relax(program, configurations), CUT_ROUNDS if number else 0)
+            relaxation = relax(program, configurations)
+            if self.stopping():  # a solver takes a while to read a large one
+                return
+            strong = self.strengthen(relaxation, CUT_ROUNDS if number else 0)
             if strong is None:
                 self.exhausted()
                 return
             bound, program = strong.relaxation.reduce(strong.duals, self.limit)
             self.prove(bound)
-            program = tidy(program)
+            program = tidy(program, self.stopping)
             if not self.solved(program):
                 self.offer(self.improve(program))
         if not self.solved(program) and not self.stopping():
@@ -308,9 +311,15 @@ def _stalled(bounds: list[float], limit: float) -> bool:
     return bounds[-1] - bounds[-1 - CUT_PATIENCE] < CUT_GAIN * scale
 
 
-def tidy(program: Program) -> Program:
-    """The program after simplification and propagation."""
-    return simplify(propagate(simplify(program)))
+def tidy(program: Program, stopping: Callable[[], bool] = lambda: False) -> Program:
+    """The program after simplification and propagation, or as much of that as there is time for."""
+    if stopping():
+        return program
+    simple = simplify(program)
+    if stopping():
+        return simple
+    smaller = propagate(simple, stopping)
+    return smaller if stopping() else simplify(smaller)
 
 
 def _in_units(form: LinearForm) -> LinearForm:

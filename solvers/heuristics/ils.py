@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,6 +84,9 @@ ONA_ROWS = 20_000
 
 _WINDOW = 20_000
 """Distinct rows up to which all are compared for neighbours; above, those near in sorted order."""
+
+_TYPES = 2000
+"""Types whose neighbours are sought between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +254,9 @@ class Cooling:
     ) -> None:
         self.run, self.options = run, options
         self.seen: SeenClusters | None = None
-        near = neighbour_lists(problem.data, problem.cost, options.neighbours, run.seed)
+        near = neighbour_lists(
+            problem.data, problem.cost, options.neighbours, run.seed, run.stopping
+        )
         self._table = cost_table(problem.data, problem.cost)
         self._state = new_state(self._table, problem.k, near, run.seed)
         self._no_pool = new_pool(problem.n, problem.k, 0, run.seed)
@@ -404,8 +410,17 @@ def _scaled(data: Microdata) -> NDArray[np.float64]:
     return np.ascontiguousarray(data.X * factor)
 
 
-def neighbour_lists(data: Microdata, cost: str, wanted: int, seed: int) -> NDArray[np.int32]:
-    """For each row up to ``wanted`` others: two copies of it at most, and the nearest types."""
+def neighbour_lists(
+    data: Microdata,
+    cost: str,
+    wanted: int,
+    seed: int,
+    stopping: Callable[[], bool] = lambda: False,
+) -> NDArray[np.int32]:
+    """For each row up to ``wanted`` others: two copies of it at most, and the nearest types.
+
+    When stopped, the last types have any others instead.
+    """
     wanted = min(wanted, data.n - 1)
     if cost == "sse" and len(data.counts) == data.n:
         from scipy.spatial import cKDTree
@@ -425,9 +440,13 @@ def neighbour_lists(data: Microdata, cost: str, wanted: int, seed: int) -> NDArr
     else:
         unit = data.nominal_weights / (data.domain_sizes if cost == "range" else 1)
         numbers = _scaled(data)[first] if cost == "range" else np.empty((len(first), 0))
-        near_types = _nearest_types(
-            numbers, data.codes[first], unit, min(wanted, max(1, len(first) - 1)), _WINDOW
-        )
+        codes = data.codes[first]
+        near_types = np.full((len(first), min(wanted, max(1, len(first) - 1))), -1, dtype=np.int32)
+        for begin in range(0, len(first), _TYPES):
+            if begin and stopping():
+                break
+            end = min(begin + _TYPES, len(first))
+            _nearest_types(numbers, codes, unit, near_types, begin, end, _WINDOW)
     rows = _rows_of_types(near_types, data.types, order, starts, data.counts, wanted, seed)
     return np.asarray(rows)
 
@@ -450,14 +469,15 @@ def _nearest_types(
     numbers: NDArray[np.float64],
     codes: NDArray[np.int32],
     unit: NDArray[np.float64],
-    wanted: int,
+    near: NDArray[np.int32],
+    begin: int,
+    end: int,
     window: int,
-) -> NDArray[np.int32]:
-    """For each type its nearest others, of those within ``window`` in sorted order; −1 for none."""
-    types = codes.shape[0]
-    near = np.full((types, wanted), -1, dtype=np.int32)
+) -> None:
+    """For each type of a slice its nearest others, of those within ``window`` in sorted order."""
+    types, wanted = near.shape
     distances = np.empty(wanted)
-    for a in range(types):
+    for a in range(begin, end):
         distances[:] = np.inf
         for b in range(max(0, a - window // 2), min(types, a + window // 2 + 1)):
             if a == b:
@@ -476,7 +496,6 @@ def _nearest_types(
                     place -= 1
                 distances[place] = distance
                 near[a, place] = b
-    return near
 
 
 @kernel

@@ -24,6 +24,7 @@ heuristic solution may differ, since each column stands for all its copies among
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +39,7 @@ from kanopy.solvers.branch_and_price.start import padded
 from kanopy.solvers.clock import now
 from kanopy.solvers.costs import total_cost
 from kanopy.solvers.nominal.enumeration_pricing import first_cluster
-from kanopy.solvers.nominal.greedy_pricing import greedy_clusters
+from kanopy.solvers.nominal.greedy_pricing import greedy_clusters_until, greedy_seconds
 from kanopy.solvers.run import Run
 
 Floats = NDArray[np.float64]
@@ -73,6 +74,7 @@ def fractional_solution(
 ) -> Fractional:
     """Solve the relaxation as far as heuristic or exact pricing goes, or the run allows.
 
+    Of a time limit it leaves what it takes to make clusters of all rows, half of it at most.
     ``most_columns`` is n_max of Algorithm 5, which the thesis leaves open; 0 sets no limit.
 
     >>> from kanopy.instances.examples import example
@@ -89,27 +91,39 @@ def fractional_solution(
     most = most_columns or data.n
     limit = -TOLERANCE * unit
     pricer = HammingPricer(data, k)
-    pricer.stopping = run.stopping
+    left = run.remaining()
+    end = run.elapsed() + max(0.5 * left, left - 2 * greedy_seconds(data, k))
+
+    def stopping() -> bool:
+        run.timed_out |= run.elapsed() >= end
+        return run.stopping() or run.timed_out
+
+    def remaining() -> float:
+        return max(0.0, end - run.elapsed())
+
+    pricer.stopping = stopping
     duals, value, bound, rounds = np.zeros(len(data.counts)), np.inf, -np.inf, 0
     large = len(data.counts) > FEW_EQUATIONS
-    master: Master = Greedy(data, k, unit) if large else AllRows(data, k, unit)
-    while not run.stopping(iterations=1):
-        relaxation = master.centre(run.remaining()) if large else None
-        relaxation = relaxation or master.solve(run.remaining())
+    master: Master = Greedy(data, k, unit, stopping) if large else AllRows(data, k, unit)
+    while not run.stopping(iterations=1) and not stopping():
+        relaxation = master.centre(remaining()) if large else None
+        relaxation = relaxation or master.solve(remaining())
         if relaxation is None:
             break
         duals, value = relaxation.duals.types, relaxation.value
         rounds += 1
-        found, _ = greedy_clusters(columns, weights, data.counts.copy(), duals, k, most, limit)
+        found, _ = greedy_clusters_until(
+            columns, weights, data.counts.copy(), duals, k, most, limit, stopping
+        )
         if len(found) and master.add(found, pricer.costs(found)):
             continue
-        cluster = first_cluster(codes, weights, data.counts, duals, k, limit, run.stopping)
+        cluster = first_cluster(codes, weights, data.counts, duals, k, limit, stopping)
         if cluster is not None:
             rows = padded([cluster], 2 * k - 1)
             if master.add(rows, pricer.costs(rows)):
                 continue
         if exact:
-            search = Search(limit, per_root=3, deadline=now() + run.remaining())
+            search = Search(limit, per_root=3, deadline=now() + remaining())
             plain = Duals(duals)
             priced = pricer.price(plain, Cuts(), Restrictions(), search)
             bound = max(bound, lagrangian_bound(pricer, plain, Cuts(), priced))
@@ -129,14 +143,15 @@ class Greedy(Master):
     An artificial column costs what a row adds at most to 2k − 2 others.
     """
 
-    def __init__(self, data: Microdata, k: int, unit: float) -> None:
+    def __init__(self, data: Microdata, k: int, unit: float, stopping: Callable[[], bool]) -> None:
         weights = np.ascontiguousarray(data.nominal_weights)
         types = len(data.counts)
         farthest = (2 * k - 2) * float(weights.sum())
         super().__init__(data.counts, k, np.full(types, farthest), unit, most_clusters=data.n)
         columns = np.ascontiguousarray(data.codes[data.first_rows].T)
-        clusters, reduced = greedy_clusters(
-            columns, weights, data.counts.copy(), np.full(types, unit), k, data.n, np.inf
+        duals = np.full(types, unit)
+        clusters, reduced = greedy_clusters_until(
+            columns, weights, data.counts.copy(), duals, k, data.n, np.inf, stopping
         )
         self.add(clusters, reduced + unit * (clusters >= 0).sum(axis=1))
 

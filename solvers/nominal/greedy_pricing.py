@@ -13,12 +13,59 @@ algorithm as printed ends when k rows are free, its description when fewer are, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from kanopy.instances.microdata import Microdata
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+SLICE = 1000
+"""Clusters between two looks at the clock, fewer if there are many types."""
+
+OPERATIONS_PER_SECOND = 2e9
+"""Comparisons of two codes, for an estimate of the time that a partition takes."""
+
+
+def greedy_seconds(data: Microdata, k: int) -> float:
+    """About how long it takes to make clusters of all rows."""
+    clusters, attributes = data.n / k, data.codes.shape[1]
+    return float(clusters * (2 * k - 1) * len(data.counts) * attributes / OPERATIONS_PER_SECOND)
+
+
+def slice_of(columns: NDArray[np.int32], k: int) -> int:
+    """Clusters of so many types that take a tenth of a second, about."""
+    each = (2 * k - 1) * max(columns.size, 1)
+    return int(np.clip(0.1 * OPERATIONS_PER_SECOND / each, 1, SLICE))
+
+
+def greedy_clusters_until(
+    columns: NDArray[np.int32],
+    weights: Floats,
+    free: Ints,
+    duals: Floats,
+    k: int,
+    most: int,
+    limit: float,
+    stopping: Callable[[], bool],
+) -> tuple[NDArray[np.int32], Floats]:
+    """The same clusters as those of :func:`greedy_clusters`, or the first ones if stopped."""
+    part = slice_of(columns, k)
+    found, reduced = [np.zeros((0, 2 * k - 1), dtype=np.int32)], [np.zeros(0)]
+    number = 0
+    while number < most:
+        wanted = min(part, most - number)
+        clusters, values = greedy_clusters(columns, weights, free, duals, k, wanted, limit)
+        found.append(clusters)
+        reduced.append(values)
+        number += len(clusters)
+        if len(clusters) < wanted or stopping():
+            break
+    return np.concatenate(found), np.concatenate(reduced)
 
 
 @njit(cache=True)

@@ -24,15 +24,15 @@ from kanopy.solvers.branch_and_price.pricer_hamming import HammingPricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
 from kanopy.solvers.branch_and_price.start import labels_of, padded
 from kanopy.solvers.clock import now
-from kanopy.solvers.nominal.greedy_pricing import greedy_clusters
+from kanopy.solvers.nominal.greedy_pricing import greedy_clusters, greedy_seconds, slice_of
 from kanopy.solvers.run import Run
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Clusters = list[NDArray[np.int32]]
 
-SLICE = 1000
-"""Greedy clusters between two questions whether to stop."""
+GRACE = 0.5
+"""Seconds after the time limit in which greedy search may go on."""
 
 
 def integer_partition(
@@ -48,7 +48,8 @@ def integer_partition(
 ) -> Ints:
     """Algorithm 7: labels of the rows, clusters numbered in the order of their making.
 
-    ``duals`` are those of the types of ``data``. Out of time, exact gives way to greedy search.
+    ``duals`` are those of the types of ``data``. When time is running out,
+    exact gives way to greedy search, and that to rows in sorted order.
 
     >>> from kanopy.instances.examples import example
     >>> from kanopy.solvers.problem import Problem
@@ -76,10 +77,14 @@ def take_clusters(
     clusters: Clusters = []
     pricer = HammingPricer(data, k)
     pricer.stopping = run.stopping
+    part, rest_seconds = slice_of(columns, k), greedy_seconds(data, k) / data.n
     while free.sum() >= k:
-        hurry = not exact or run.stopping()
+        hurry = not exact or run.stopping() or run.remaining() < rest_seconds * free.sum()
+        if run.elapsed() > run.stop.time_limit() + GRACE:
+            clusters += _in_order(codes, free, k)
+            break
         greedy, values = greedy_clusters(
-            columns, weights, free, rewards, k, SLICE if hurry else 1, np.inf
+            columns, weights, free, rewards, k, part if hurry else 1, np.inf
         )
         if not hurry:
             better = _minimum(pricer, data.counts, free, greedy[0], rewards, float(values[0]), run)
@@ -89,6 +94,15 @@ def take_clusters(
                 greedy = better[None, :]
         clusters += [np.sort(cluster[cluster >= 0]) for cluster in greedy]
     return clusters, free
+
+
+def _in_order(codes: NDArray[np.int32], free: Ints, k: int) -> Clusters:
+    """Clusters of k of the free rows, in the order of their codes; they are free no longer."""
+    order = np.lexsort(codes.T[::-1])
+    rows = np.repeat(order, free[order]).astype(np.int32)
+    clusters = np.sort(rows[: len(rows) - len(rows) % k].reshape(-1, k), axis=1)
+    free -= np.bincount(clusters.ravel(), minlength=len(free))
+    return list(clusters)
 
 
 def _minimum(
