@@ -276,7 +276,7 @@ def _warm(method: str, cost: str, kind: str, options: str) -> None:
             3,
             method,
             cost=cost or None,
-            stop=MaxRuntime(60),
+            stop=MaxRuntime(1.0),  # beyond compiling
             options=Task("", "", options=options).given,
             initial=labels if chosen.shape == "representatives" else None,
         )
