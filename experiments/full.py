@@ -1,9 +1,9 @@
 """``make results``: run the full form of the papers' main tables and write ``results/*.csv``.
 
 The parts go one after the other, the cheapest first, and the files are written after each, so that
-it can be stopped at any moment and goes on where it was. A result counts as done whatever version
-of the code it is of, since the files say which; ``--anew`` runs everything for this one. Two hours
-of two cores should do. Names given as arguments replace the parts.
+it can be stopped at any moment and goes on where it was. A result in the store or in the files
+counts as done whatever version of the code it is of, since the files say which; ``--anew`` runs
+everything for this one. Names given as arguments replace the parts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 from kanopy.experiments.catalogue import catalogue
-from kanopy.experiments.results import write_results
+from kanopy.experiments.results import kept_results, write_results
 from kanopy.experiments.runner import campaign
 from kanopy.experiments.specs import choose, united
-from kanopy.experiments.store import Store
+from kanopy.experiments.store import Store, is_done
 
 PARTS: tuple[tuple[str, ...], ...] = (
     ("liang-1", "liang-4", "liang-5", "liang-6", "liang-7", "cost-6.2", "cost-6.3"),
@@ -48,6 +48,9 @@ def main() -> None:
         chosen = choose(every, names)
         began = time.perf_counter()
         tasks = united(task for experiment in chosen for task in experiment.tasks())
+        if not given.anew:
+            kept = kept_results(tasks)
+            tasks = [task for task in tasks if not is_done(kept.get(task), task)]
         outcome = campaign(tasks, store, jobs=given.jobs, accept_older=not given.anew)
         write_results(store, every)
         print(f"{', '.join(names)}: {outcome}; {time.perf_counter() - began:.0f} s", flush=True)

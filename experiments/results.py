@@ -68,7 +68,7 @@ def kept_results(tasks: Iterable[Task], folder: Path = RESULTS) -> dict[Task, Re
 def _row(record: Record) -> dict[str, Any]:
     row: dict[str, Any] = dict(zip(KEY, record.task.key, strict=True))
     row |= {name: getattr(record, name) for name in (*_TEXTS, *_NUMBERS)}
-    return row | {name: x for name, x in record.measures.items() if not name.endswith(":")}
+    return row | dict(record.measures)
 
 
 @cache

@@ -6,7 +6,7 @@ import pytest
 from kanopy.experiments.catalogue import catalogue
 from kanopy.experiments.results import RESULTS, kept_results, write_results
 from kanopy.experiments.specs import KEY, Entry, Experiment, Task, choose
-from kanopy.experiments.store import Record, Store
+from kanopy.experiments.store import Record, Store, is_done
 from kanopy.experiments.tables import compared
 
 TASKS = [
@@ -45,7 +45,9 @@ def test_what_is_written_is_read(tmp_path):
         )
         for name in ("objective", "bound", "runtime", "cpu"):
             assert getattr(found, name) == pytest.approx(getattr(record, name))
-    assert kept[TASKS[0]].measures == {"information_loss": pytest.approx(1 / 3, rel=1e-9)}
+    assert kept[TASKS[0]].measures == pytest.approx(measures, rel=1e-9)
+    assert is_done(kept[TASKS[0]], TASKS[0])
+    assert not is_done(kept[TASKS[0]], replace(TASKS[0], measures=("loss", "tables")))
     assert kept[TASKS[2]].measures == {"rounds": 3.0}
 
 
