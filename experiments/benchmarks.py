@@ -1,12 +1,13 @@
 """``make bench``: the speeds and sizes we promise, measured one by one in processes of their own.
 
 Kernels are compiled on small data before the clock starts. The machine's noise is in every figure:
-compare ratios within one run. Names given as arguments choose benchmarks; ``--long`` adds those
-that take minutes.
+compare ratios within one run. Words given as arguments choose the benchmarks whose names hold one;
+``--long`` adds those that take minutes. Each is told of as soon as it is done.
 """
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import resource
 import subprocess
@@ -328,17 +329,19 @@ def _measure(number: int, results: multiprocessing.Queue[tuple[float, str, float
 
 def main(arguments: list[str]) -> int:
     """Run the chosen benchmarks, print the table, and count the limits that were missed."""
-    long = "--long" in arguments
-    wanted = [a for a in arguments if not a.startswith("-")]
+    parser = argparse.ArgumentParser(description="the speeds and sizes we promise, measured")
+    parser.add_argument("words", nargs="*", help="parts of the names of benchmarks")
+    parser.add_argument("--long", action="store_true", help="also those that take minutes")
+    given = parser.parse_args(arguments)
     table = Table(title="benchmarks", title_justify="left")
     for heading in ("what", "measured", "limit", "peak memory", "paper", "", "remark"):
         table.add_column(heading)
     missed = 0
     context = multiprocessing.get_context("spawn")
     for number, benchmark in enumerate(BENCHMARKS):
-        if wanted and not any(word in benchmark.name for word in wanted):
+        if given.words and not any(word in benchmark.name for word in given.words):
             continue
-        if benchmark.long and not long:
+        if benchmark.long and not given.long:
             continue
         results = context.Queue()
         process = context.Process(target=_measure, args=(number, results))
@@ -360,6 +363,8 @@ def main(arguments: list[str]) -> int:
             "met" if good else "missed",
             remark,
         )
+        said = f"{benchmark.name}: {value:.4g} {benchmark.unit}, {peak:.0f} MiB, {remark}"
+        print(said, "" if good else "(missed)", file=sys.stderr, flush=True)
     Console(width=170).print(table)
     return missed
 
