@@ -175,7 +175,8 @@ class Writer:
             x, duals, value = self.relax(clusters, costs, cuts, part)
             if value >= target or rounds == CUT_ROUNDS or len(clusters) == 0:
                 break
-            found = separate(clusters, x, self.engine.copies, max(20, len(duals.types) // 2))
+            most = max(20, len(duals.types) // 2)
+            found = separate(clusters, x, self.engine.copies, self.engine.problem.k, most)
             if len(found) == 0:
                 break
             cuts = _joined(cuts, found)

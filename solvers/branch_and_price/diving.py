@@ -117,7 +117,7 @@ def _cut(
         return relaxation
     x = np.zeros(len(master))
     x[: len(relaxation.x)] = relaxation.x
-    cuts = separate(master.clusters, x, master.multiplicities, DIVE_CUTS)
+    cuts = separate(master.clusters, x, master.multiplicities, master.k, DIVE_CUTS)
     if len(cuts) == 0:
         return relaxation
     master.add_cuts(cuts)

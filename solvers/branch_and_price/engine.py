@@ -313,7 +313,7 @@ class Engine:
         x = np.zeros(len(self.master))
         x[: len(relaxation.x)] = relaxation.x
         most = max(20, self.problem.n // 2)
-        cuts = separate(self.master.clusters, x, self.copies, most)
+        cuts = separate(self.master.clusters, x, self.copies, self.problem.k, most)
         if len(cuts) == 0:
             return False
         self.master.add_cuts(cuts)

@@ -3,6 +3,10 @@
 Each is the sum of the rows of T, divided by q and rounded down on both sides, which whole x allow;
 |·| counts copies. Sets T grow greedily from pairs of types that share fractional clusters and are
 improved by swaps of one type for another.
+
+With q = k and |T| = jk−1 such a cut says that j−1 clusters at most have k rows in T: where a group
+of so many rows lies far from all others, it is what keeps the relaxation from cutting the group
+into (jk−1)/k clusters of k.
 """
 
 from __future__ import annotations
@@ -19,14 +23,32 @@ Floats = NDArray[np.float64]
 SINGLE = ((3, 2), (5, 2), (5, 3))
 """(|T|, q) worth trying where all types are single."""
 
+GROUPS = (2, 3, 4)
+"""Numbers j of the sets of jk−1 types that are tried with q = k."""
+
+MOSTLY = 0.9
+"""Share of single types above which these are tried."""
+
 COPIES = ((1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (4, 3), (5, 3), (5, 4))
 """(|T|, q) worth trying where types have copies."""
+
+
+def kinds_of_cuts(multiplicities: Ints, k: int) -> list[tuple[int, int]]:
+    """(|T|, q) worth trying: with few copies also those that keep groups of rows whole.
+
+    >>> kinds_of_cuts(np.ones(9, dtype=np.int64), 3)
+    [(3, 2), (5, 2), (5, 3), (8, 3), (11, 3)]
+    """
+    kinds = SINGLE if multiplicities.max() == 1 else COPIES
+    groups = GROUPS if np.mean(multiplicities == 1) > MOSTLY else ()
+    return list(dict.fromkeys([*kinds, *((j * k - 1, k) for j in groups)]))
 
 
 def separate(
     clusters: NDArray[np.int32],
     x: Floats,
     multiplicities: Ints,
+    k: int,
     most: int,
     most_per_type: int = 5,
     violation: float = 0.02,
@@ -34,7 +56,7 @@ def separate(
     """The most violated cuts found, at most ``most`` and ``most_per_type`` on any type.
 
     >>> clusters = np.array([[0, 1], [1, 2], [0, 2]], dtype=np.int32)
-    >>> cuts = separate(clusters, np.full(3, 0.5), np.ones(3, dtype=np.int64), 10)
+    >>> cuts = separate(clusters, np.full(3, 0.5), np.ones(3, dtype=np.int64), 2, 10)
     >>> cuts.members.tolist(), cuts.divisors.tolist()
     ([0, 1, 2], [2])
     """
@@ -47,9 +69,8 @@ def separate(
     if len(touched) == 0:
         return Cuts()
     starts, columns, times = _by_type(rows, number)
-    kinds = SINGLE if multiplicities.max() == 1 else COPIES
     found: dict[tuple[tuple[int, ...], int], float] = {}
-    for size, divisor in kinds:
+    for size, divisor in kinds_of_cuts(multiplicities, k):
         sets, broken = _search(
             rows, values, starts, columns, times, multiplicities, touched, size, divisor, violation
         )

@@ -192,7 +192,7 @@ def test_cuts_hold_for_every_partition():
             picked = np.sort(rng.choice(rows, min(size, len(rows)), replace=False))
             clusters.append(np.append(picked, [-1] * (3 - len(picked))))
             x.append(rng.random())
-        cuts = separate(np.array(clusters, dtype=np.int32), np.array(x), copies, 20)
+        cuts = separate(np.array(clusters, dtype=np.int32), np.array(x), copies, 2, 20)
         separated += len(cuts)
         for c in range(len(cuts)):
             members = set(cuts.members[cuts.starts[c] : cuts.starts[c + 1]].tolist())
@@ -201,6 +201,25 @@ def test_cuts_hold_for_every_partition():
                 held = sum(sum(inside[i] for i in b) // cuts.divisors[c] for b in partition)
                 assert held <= sum(inside) // cuts.divisors[c]
     assert separated > 30
+
+
+@pytest.mark.parametrize(("k", "groups"), [(2, 4), (3, 3), (4, 3), (5, 2)])
+def test_groups_that_no_multiple_of_k_fills_are_cut_in_whole_clusters(k, groups):
+    """Far groups of jk−1 rows: without cuts the relaxation cuts them in (jk−1)/k clusters."""
+    rng = np.random.default_rng(k)
+    points = np.concatenate(
+        [rng.normal(100.0 * g, 1.0, (g * k - 1, 3)) for g in range(2, 2 + groups)]
+    )
+    points += np.arange(len(points))[:, None] * 1e-3
+    frame = pd.DataFrame(points, columns=list("abc"))
+    data = kn.Microdata.from_frame(frame, standardize=False)
+    bounds = {}
+    for cuts in (True, False):
+        options = {"cuts": cuts, "enumeration": False, "branching": False, "dives": False}
+        bounds[cuts] = kn.solve(data, k, "branch-and-price", cost="sse", options=options).bound
+    optimum = kn.solve(data, k, "branch-and-price", cost="sse").objective
+    assert bounds[False] <= bounds[True] <= optimum + 1e-9
+    assert optimum - bounds[True] <= 0.3 * (optimum - bounds[False])
 
 
 def test_duals_have_the_sign_of_a_minimisation():
@@ -238,7 +257,7 @@ def test_purging_and_dropping_leave_the_optimum():
     master = Master(data.counts, 3, np.full(30, 50.0), 1.0)
     master.add(everything.clusters, everything.costs)
     first = master.solve()
-    cuts = separate(master.clusters, first.x, data.counts, 20)
+    cuts = separate(master.clusters, first.x, data.counts, 3, 20)
     master.add_cuts(cuts)
     value = master.solve()
     assert value.value >= first.value - 1e-9
