@@ -265,10 +265,15 @@ class Engine:
             self.run.found_labels(part.best.labels)
 
     def relax(self) -> None:
-        """Column generation at the root."""
+        """Column generation at the root.
+
+        Dives go deeper and regions are chosen better once there are cuts, so these come first,
+        unless there are none or the MIP over steps of the cost makes up for them.
+        """
         self.generated = self.generate(self.links)
-        self.dives(1)
-        self.polish()
+        if self.step > 0 or not self.options.cuts or not self.generated.converged:
+            self.dives(1)
+            self.polish()
 
     def tighten(self) -> None:
         """Rounds of cuts while they help, with dives and tries to finish in between."""
