@@ -15,6 +15,7 @@ from sizes import how_many
 import kanopy as kn
 from kanopy.checking import check, read_certificate
 from kanopy.checking.whole import exact_cost
+from kanopy.solvers.bounds import lower_bound
 from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
 
@@ -107,3 +108,31 @@ def test_points_of_any_size_have_the_same_prices(exponent):
 
 def table(points):
     return kn.Microdata.from_frame(pd.DataFrame(points, columns=["a", "b"]), standardize=False)
+
+
+def worse_starts(data, cost, number=3):
+    """The optimum's cost, and the partitions that come next: a wrong proof would keep one."""
+    costs = [exact_cost(data, labels, cost) for labels in LABELS]
+    best = min(costs)
+    order = sorted((c, i) for i, c in enumerate(costs) if c > best)
+    return best, [LABELS[i] for _, i in order[:number]]
+
+
+def check_no_wrong_proof(data, cost):
+    best, starts = worse_starts(data, cost)
+    assert Fraction(lower_bound(data, K, cost)) <= best
+    for start in starts:
+        s = kn.solve(data, K, "branch-and-price", cost=cost, initial=start)
+        bounds = [Fraction(event.bound) for event in s.trace if event.bound is not None]
+        assert max(bounds) <= best * (1 + Fraction(1, 10**9))
+        if s.status == "optimal":
+            assert exact_cost(data, s.labels, cost) <= best * (1 + Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize("weight", [1e20, 1.5e19])
+def test_whole_weights_beyond_64_bits(weight):
+    for seed in range(how_many(2, 20)):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(rng.integers(0, 3, (N, 3)).astype(str), columns=list("abc"))
+        weights = dict.fromkeys("abc", weight)
+        check_no_wrong_proof(kn.Microdata.from_frame(frame, weights=weights), "hamming")
