@@ -16,6 +16,7 @@ import kanopy as kn
 from kanopy.checking import check, read_certificate
 from kanopy.checking.whole import exact_cost
 from kanopy.solvers.bounds import lower_bound
+from kanopy.solvers.branch_and_price.pricer_range import RangePricer
 from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
 
@@ -129,6 +130,16 @@ def check_no_wrong_proof(data, cost):
             assert exact_cost(data, s.labels, cost) <= best * (1 + Fraction(1, 10**6))
 
 
+@pytest.mark.parametrize("cost", ["range"])
+@pytest.mark.parametrize("offset", [1e12, 1e15])
+def test_whole_numbers_very_far_from_0(offset, cost):
+    """Times in microseconds, say: means and scaled values have no digits left for them."""
+    for seed in range(how_many(3, 20)):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({"a": rng.integers(0, 40, N), "b": rng.integers(0, 23, N)}) + offset
+        check_no_wrong_proof(kn.Microdata.from_frame(frame, standardize=False), cost)
+
+
 @pytest.mark.parametrize("weight", [1e20, 1.5e19])
 def test_whole_weights_beyond_64_bits(weight):
     for seed in range(how_many(2, 20)):
@@ -136,3 +147,9 @@ def test_whole_weights_beyond_64_bits(weight):
         frame = pd.DataFrame(rng.integers(0, 3, (N, 3)).astype(str), columns=list("abc"))
         weights = dict.fromkeys("abc", weight)
         check_no_wrong_proof(kn.Microdata.from_frame(frame, weights=weights), "hamming")
+
+
+def test_a_huge_weight_leaves_the_other_columns_their_costs():
+    frame = pd.DataFrame({"a": ["x"] * 8, "b": list("ppqqrrss")})
+    pricer = RangePricer(kn.Microdata.from_frame(frame, weights={"a": 1e15, "b": 0.37}), K)
+    assert pricer.cost(np.array([0, 1, 2], dtype=np.int32)) == pytest.approx(3 * 2 * 0.37 / 4)
