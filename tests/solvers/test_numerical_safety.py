@@ -15,7 +15,7 @@ from sizes import how_many
 import kanopy as kn
 from kanopy.checking import check, read_certificate
 from kanopy.checking.whole import exact_cost
-from kanopy.solvers.bounds import lower_bound
+from kanopy.solvers.bounds import less_rounding, lower_bound
 from kanopy.solvers.branch_and_price.pricer_range import RangePricer
 from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
@@ -153,3 +153,14 @@ def test_a_huge_weight_leaves_the_other_columns_their_costs():
     frame = pd.DataFrame({"a": ["x"] * 8, "b": list("ppqqrrss")})
     pricer = RangePricer(kn.Microdata.from_frame(frame, weights={"a": 1e15, "b": 0.37}), K)
     assert pricer.cost(np.array([0, 1, 2], dtype=np.int32)) == pytest.approx(3 * 2 * 0.37 / 4)
+
+
+def test_weighted_points_very_far_from_0():
+    """Times √weight they are rounded, and so is what column generation proves about them."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 40, (6, 2)) + 1e15, columns=["a", "b"])
+    data = kn.Microdata.from_frame(frame, standardize=False, weights={"a": 0.3, "b": 1.7})
+    s = kn.solve(data, K, "microaggregation-cg")
+    clusters = [np.flatnonzero(s.labels == c) for c in range(2)]
+    of_points = sum(SsePricer(data, K).cost(rows.astype(np.int32)) for rows in clusters)
+    assert 0 < s.bound <= less_rounding(data, "sse", of_points)
