@@ -65,7 +65,8 @@ def _bound(data: Microdata, k: int, cost: str) -> float:
         distances = np.asarray(cKDTree(data.points).query(data.points, k)[0])
         return float((distances**2).sum()) / (2 * k)
     widths = data.upper - data.lower
-    scaled = data.X[data.first_rows] * np.divide(
+    # Far from 0, the factors would round away what values differ by.
+    scaled = (data.X[data.first_rows] - data.lower) * np.divide(
         data.numeric_weights, widths, out=np.zeros_like(widths), where=widths > 0
     )
     unit = data.nominal_weights / (data.domain_sizes if cost == "range" else 1)

@@ -161,7 +161,10 @@ def _sse(
     data: Microdata, labels: NDArray[np.integer], sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     costs = np.zeros(len(sizes))
-    for column, weight in zip(data.X.T, data.numeric_weights, strict=True):
+    some = np.empty(len(sizes))
+    for values, weight in zip(data.X.T, data.numeric_weights, strict=True):
+        some[labels] = values  # from one of the cluster's values: far from 0, means are rounded
+        column = values - some[labels]
         mean = np.bincount(labels, weights=column) / np.maximum(sizes, 1)
         costs += weight * np.bincount(labels, weights=(column - mean[labels]) ** 2)
     return costs

@@ -82,7 +82,8 @@ def cost_step(problem: Problem) -> float:
     weights = problem.data.nominal_weights
     if problem.cost != "hamming" or not np.all(weights == np.round(weights)):
         return 0.0
-    whole = weights[weights > 0].astype(np.int64).tolist()
+    # Python's integers: weights of 2⁶³ and more fit into no other.
+    whole = [int(weight) for weight in weights[weights > 0].tolist()]
     return float(math.gcd(*whole)) if whole else 0.0
 
 

@@ -29,6 +29,7 @@ from kanopy.instances.errors import unknown
 from kanopy.models.linear_form import LinearForm
 from kanopy.solvers.backends.highs import HighsBackend
 from kanopy.solvers.backends.protocol import Limits
+from kanopy.solvers.bounds import less_rounding
 from kanopy.solvers.branch_and_price.column_generation import lagrangian_bound
 from kanopy.solvers.branch_and_price.master import Master, Relaxation
 from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
@@ -216,7 +217,9 @@ class _Generation:
         plain = Duals(duals.types)
         priced = self.pricer.price(plain, Cuts(), Restrictions(), search)
         value = lagrangian_bound(self.pricer, plain, Cuts(), priced)
-        return value if np.isfinite(value) else None
+        if not np.isfinite(value):
+            return None
+        return less_rounding(self.run.problem.data, "sse", value)
 
 
 def by_enumeration(n: int, size: int) -> bool:

@@ -100,11 +100,12 @@ class RangePricer:
         widths = data.upper - data.lower
         usable = widths > 0  # a constant column loses nothing
         factors = data.numeric_weights[usable] / widths[usable]
-        self._values = np.ascontiguousarray(data.X[data.first_rows][:, usable] * factors)
+        # From the lower ends, since far from 0 the factors would round away what values differ by.
+        above = data.X[data.first_rows][:, usable] - data.lower[usable]
+        self._values = np.ascontiguousarray(above * factors)
         codes = data.codes[data.first_rows]
         losses = data.nominal_weights / data.domain_sizes
-        self._masks, self._losses = _masks(codes, losses)
-        self._column_losses = float(losses.sum())
+        self._masks, self._losses, self._columns = _masks(codes, losses)
 
     def cost(self, cluster: NDArray[np.int32]) -> float:
         """Rows times the loss of the box around a multiset of types."""
@@ -130,8 +131,8 @@ class RangePricer:
         )
 
     def _price_rows(self, clusters: NDArray[np.int32], sizes: Ints) -> Floats:
-        losses: Floats = _losses(clusters, self._values, self._masks, self._losses)
-        priced: Floats = sizes.astype(np.float64) * (losses - self._column_losses)
+        losses: Floats = _losses(clusters, self._values, self._masks, self._losses, self._columns)
+        priced: Floats = sizes.astype(np.float64) * losses
         return priced
 
     def _boxes(self, items: Items) -> _Boxes:
@@ -207,24 +208,33 @@ def _make_stack(items: Items, rules: Rules, boxes: _Boxes) -> _Stack:
     )
 
 
-def _masks(codes: NDArray[np.int32], losses: Floats) -> tuple[NDArray[np.uint64], Floats]:
-    """One bit per value, in as many words a column as its values need, and each word's loss."""
-    words, weights = [], []
-    for column, loss in zip(codes.T, losses, strict=True):
+def _masks(codes: NDArray[np.int32], losses: Floats) -> tuple[NDArray[np.uint64], Floats, Ints]:
+    """One bit per value, in as many words a column as its values need; each word's loss, column."""
+    words, weights, columns = [], [], []
+    for j, (column, loss) in enumerate(zip(codes.T, losses, strict=True)):
         for word in range(int(column.max(initial=0)) // _BITS + 1):
             bit = _ONE << (column % _BITS).astype(np.uint64)
             words.append(np.where(column // _BITS == word, bit, np.uint64(0)))
             weights.append(loss)
+            columns.append(j)
     shape = (len(codes), len(words))
     packed = np.array(words, dtype=np.uint64).reshape(shape[::-1]).T
-    return np.ascontiguousarray(packed), np.array(weights, dtype=np.float64)
+    return (
+        np.ascontiguousarray(packed),
+        np.array(weights, dtype=np.float64),
+        np.array(columns, dtype=np.int64),
+    )
 
 
 @kernel
 def _losses(
-    clusters: NDArray[np.int32], values: Floats, masks: NDArray[np.uint64], weights: Floats
+    clusters: NDArray[np.int32],
+    values: Floats,
+    masks: NDArray[np.uint64],
+    weights: Floats,
+    columns: Ints,
 ) -> Floats:
-    """Loss of each cluster, with every column's first value counted too."""
+    """Loss of each cluster."""
     losses = np.zeros(len(clusters))
     for row in range(len(clusters)):
         cluster = clusters[row]
@@ -235,13 +245,18 @@ def _losses(
                     low = min(low, values[x, j])
                     high = max(high, values[x, j])
             losses[row] += high - low
+        further = 0  # values after the first; to subtract the first one's loss would round
         for w in range(masks.shape[1]):
             union = np.uint64(0)
             for x in cluster:
                 if x >= 0:
                     union |= masks[x, w]
+            if w == 0 or columns[w] != columns[w - 1]:
+                further = -1
             while union:
-                losses[row] += weights[w]
+                further += 1
+                if further > 0:
+                    losses[row] += weights[w]
                 union &= union - _ONE
     return losses
 

@@ -63,12 +63,15 @@ class SsePricer:
     def cost(self, cluster: NDArray[np.int32]) -> float:
         """Sum of squared distances to the mean, of any number of types with repetition."""
         points = self.points[cluster]
+        points = points - points[0]  # far from 0, the mean would be rounded
         return float(((points - points.mean(axis=0)) ** 2).sum())
 
     def costs(self, clusters: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Cost of each cluster, given as rows of types padded by −1."""
         inside = (clusters >= 0)[:, :, None]
-        points = np.where(inside, self.points[clusters], 0.0)
+        # from the first point, since far from 0 the mean would be rounded
+        points = self.points[clusters] - self.points[clusters[:, :1]]
+        points = np.where(inside, points, 0.0)
         mean = points.sum(axis=1) / np.maximum(sizes, 1)[:, None]
         result: NDArray[np.float64] = (((points - mean[:, None, :]) * inside) ** 2).sum(axis=(1, 2))
         return result

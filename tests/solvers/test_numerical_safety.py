@@ -15,6 +15,8 @@ from sizes import how_many
 import kanopy as kn
 from kanopy.checking import check, read_certificate
 from kanopy.checking.whole import exact_cost
+from kanopy.solvers.bounds import less_rounding, lower_bound
+from kanopy.solvers.branch_and_price.pricer_range import RangePricer
 from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
 
@@ -107,3 +109,58 @@ def test_points_of_any_size_have_the_same_prices(exponent):
 
 def table(points):
     return kn.Microdata.from_frame(pd.DataFrame(points, columns=["a", "b"]), standardize=False)
+
+
+def worse_starts(data, cost, number=3):
+    """The optimum's cost, and the partitions that come next: a wrong proof would keep one."""
+    costs = [exact_cost(data, labels, cost) for labels in LABELS]
+    best = min(costs)
+    order = sorted((c, i) for i, c in enumerate(costs) if c > best)
+    return best, [LABELS[i] for _, i in order[:number]]
+
+
+def check_no_wrong_proof(data, cost):
+    best, starts = worse_starts(data, cost)
+    assert Fraction(lower_bound(data, K, cost)) <= best
+    for start in starts:
+        s = kn.solve(data, K, "branch-and-price", cost=cost, initial=start)
+        bounds = [Fraction(event.bound) for event in s.trace if event.bound is not None]
+        assert max(bounds) <= best * (1 + Fraction(1, 10**9))
+        if s.status == "optimal":
+            assert exact_cost(data, s.labels, cost) <= best * (1 + Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize("cost", ["sse", "range"])
+@pytest.mark.parametrize("offset", [1e12, 1e15])
+def test_whole_numbers_very_far_from_0(offset, cost):
+    """Times in microseconds, say: means and scaled values have no digits left for them."""
+    for seed in range(how_many(3, 20)):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({"a": rng.integers(0, 40, N), "b": rng.integers(0, 23, N)}) + offset
+        check_no_wrong_proof(kn.Microdata.from_frame(frame, standardize=False), cost)
+
+
+@pytest.mark.parametrize("weight", [1e20, 1.5e19])
+def test_whole_weights_beyond_64_bits(weight):
+    for seed in range(how_many(2, 20)):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(rng.integers(0, 3, (N, 3)).astype(str), columns=list("abc"))
+        weights = dict.fromkeys("abc", weight)
+        check_no_wrong_proof(kn.Microdata.from_frame(frame, weights=weights), "hamming")
+
+
+def test_a_huge_weight_leaves_the_other_columns_their_costs():
+    frame = pd.DataFrame({"a": ["x"] * 8, "b": list("ppqqrrss")})
+    pricer = RangePricer(kn.Microdata.from_frame(frame, weights={"a": 1e15, "b": 0.37}), K)
+    assert pricer.cost(np.array([0, 1, 2], dtype=np.int32)) == pytest.approx(3 * 2 * 0.37 / 4)
+
+
+def test_weighted_points_very_far_from_0():
+    """Times √weight they are rounded, and so is what column generation proves about them."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 40, (6, 2)) + 1e15, columns=["a", "b"])
+    data = kn.Microdata.from_frame(frame, standardize=False, weights={"a": 0.3, "b": 1.7})
+    s = kn.solve(data, K, "microaggregation-cg")
+    clusters = [np.flatnonzero(s.labels == c) for c in range(2)]
+    of_points = sum(SsePricer(data, K).cost(rows.astype(np.int32)) for rows in clusters)
+    assert 0 < s.bound <= less_rounding(data, "sse", of_points)
