@@ -261,8 +261,7 @@ def _range(data: Microdata, labels: NDArray[np.int64]) -> float:
             total += _weight(data, column) * float(spread.sum()) / width
     for j, column in enumerate(data.nominal):
         values = pd.Series(data.frame[column].astype(object).to_numpy())
-        groups = values.where(values.notna(), "missing value").groupby(labels)
-        extra = groups.transform("nunique").astype(float) - 1
+        extra = pd.Series(labels).map(values.groupby(labels).nunique(dropna=False)) - 1.0
         total += _weight(data, column) * float(extra.sum()) / int(data.domain_sizes[j])
     return total
 
@@ -271,14 +270,17 @@ def _table_errors(data: Microdata, solution: Solution) -> float:
     """Cell by cell over pandas group sums instead of the sparse matrix."""
     problem = solution.problem
     assert problem.control is not None
-    cells = data.combinations.assign(_before=data.counts, _after=solution.released_counts)
+    cells = data.combinations
+    counted = pd.DataFrame({"before": data.counts, "after": solution.released_counts})
     before, after = [], []
     for names in problem.control.names:
-        sums = cells.groupby(list(names), dropna=False, observed=True)[["_before", "_after"]].sum()
-        before.append(sums["_before"].to_numpy(dtype=float))
-        after.append(sums["_after"].to_numpy(dtype=float))
+        keys = [cells[name] for name in names]  # not by name: a column may be called "before"
+        sums = counted.groupby(keys, dropna=False, observed=True).sum()
+        before.append(sums["before"].to_numpy(dtype=float))
+        after.append(sums["after"].to_numpy(dtype=float))
     old, new = np.concatenate(before), np.concatenate(after)
-    deviation = problem.deviation_weight * float((cells["_after"] - cells["_before"]).abs().sum())
+    changed = (counted["after"] - counted["before"]).abs()
+    deviation = problem.deviation_weight * float(changed.sum())
     if solution.cost == "chi2":
         return float(((new - old) ** 2 / old).sum()) + deviation
     allowed = 0.0 if problem.tolerance is None else problem.tolerance

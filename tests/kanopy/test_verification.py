@@ -187,3 +187,16 @@ def test_columns_far_from_0_are_no_false_alarm():
     solution = kn.solve(data, 3, "mdav")  # verifies
     near = kn.Microdata.from_frame(pd.DataFrame({"a": values - 1e12}), standardize=False)
     assert solution.objective == pytest.approx(total_cost(near, solution.labels, "sse"), rel=1e-6)
+
+
+@pytest.mark.parametrize("names", [("_before", "_after"), ("before", "after")])
+def test_any_name_of_a_column_is_no_false_alarm(names):
+    frame = pd.DataFrame(dict(zip(names, (list("aabbcc") * 2, list("xy") * 6), strict=True)))
+    assert kn.solve(frame, 3, "chi-ex").status == "optimal"
+
+
+@pytest.mark.parametrize("method", ["ils", "doka-greedy"])
+def test_a_missing_value_is_told_from_any_text(method):
+    frame = pd.DataFrame({"a": ["missing value", None, "x"] * 4, "b": list("ab") * 6})
+    data = kn.Microdata.from_frame(frame, missing="category")
+    kn.verify(data, kn.solve(data, 4, method, cost="range", stop=kn.MaxIterations(20)))
