@@ -54,7 +54,7 @@ class Question:
                 raise KanopyError(f"option {text!r} must look like name=value")
             try:
                 parsed[name] = json.loads(value)
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):  # no JSON, or more of it than Python reads
                 parsed[name] = value
         return parsed
 
