@@ -15,7 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kanopy.freeform_checks import coverage_problems, freeform_objective, match_problems
-from kanopy.instances.errors import KanopyError
+from kanopy.instances.arguments import whole_number
+from kanopy.instances.errors import KanopyError, cause
 from kanopy.instances.microdata import Microdata
 from kanopy.solution import OPTIMALITY_GAP, STATUSES, Solution
 from kanopy.solvers.costs import CLUSTER_COSTS, added_cost
@@ -49,6 +50,8 @@ def verify(data: Microdata, result: Solution | pd.DataFrame, k: int | None = Non
     ...
     kanopy.verification.VerificationError: release: 5 of 5 classes have fewer than 3 rows
     """
+    if not isinstance(data, Microdata):
+        raise KanopyError(f"the original must be Microdata, got {type(data).__name__}")
     if isinstance(result, Solution):
         if k is not None and k != result.k:
             raise VerificationError(f"solution is for k = {result.k}, not {k}")
@@ -56,9 +59,30 @@ def verify(data: Microdata, result: Solution | pd.DataFrame, k: int | None = Non
     else:
         if k is None:
             raise KanopyError("say which k the release should have: verify(data, release, k=3)")
+        whole_number(k, "k", least=1)
+        check_table(result)
         problems = list(release_problems(data, result, k))
     if problems:
         raise VerificationError("; ".join(problems))
+
+
+def check_table(release: object) -> None:
+    """Raise unless it is a table that pandas can group by any of its columns."""
+    if not isinstance(release, pd.DataFrame):
+        raise KanopyError(
+            f"expected a Solution or a released DataFrame, got {type(release).__name__}"
+        )
+    if not release.columns.is_unique:
+        raise KanopyError("column names of the release occur twice; rename one of each")
+    for name in release.columns:
+        try:
+            if release[name].dtype == np.float16:
+                raise TypeError("pandas has no index of float16")
+            pd.factorize(release[name])
+        except TypeError as error:
+            raise KanopyError(
+                f"column {name!r} of the release holds values that cannot be compared"
+            ) from cause(error)
 
 
 def _solution_problems(data: Microdata, solution: Solution) -> Iterable[str]:

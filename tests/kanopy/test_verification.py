@@ -200,3 +200,30 @@ def test_a_missing_value_is_told_from_any_text(method):
     frame = pd.DataFrame({"a": ["missing value", None, "x"] * 4, "b": list("ab") * 6})
     data = kn.Microdata.from_frame(frame, missing="category")
     kn.verify(data, kn.solve(data, 4, method, cost="range", stop=kn.MaxIterations(20)))
+
+
+@pytest.mark.parametrize(
+    ("result", "k", "said"),
+    [
+        (None, 3, "released DataFrame, got NoneType"),
+        (pd.Series([1, 2]), 3, "released DataFrame, got Series"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), 3, "occur twice"),
+        (pd.DataFrame({"a": [[1], [2]]}), 3, "cannot be compared"),
+        (pd.DataFrame({"a": np.zeros(2, dtype=np.float16)}), 3, "cannot be compared"),
+        (pd.DataFrame({"a": [1, 2]}), "3", "k must be a whole number, got str"),
+        (pd.DataFrame({"a": [1, 2]}), 0, "k = 0"),
+        (pd.DataFrame({"a": [1, 2]}), None, "say which k"),
+    ],
+)
+def test_what_is_no_release_is_said_so(data, result, k, said):
+    with pytest.raises(kn.KanopyError, match=said):
+        kn.verify(data, result, k=k)
+    if k == 3:
+        with pytest.raises(kn.KanopyError, match=said):
+            kn.evaluate(data, result)
+
+
+def test_the_original_must_be_an_instance(data, good):
+    for ask in (kn.verify, kn.evaluate):
+        with pytest.raises(kn.KanopyError, match="must be Microdata, got DataFrame"):
+            ask(data.frame, good)
