@@ -144,6 +144,8 @@ def _check_type(method: str, option: Field[Any], value: Any) -> None:
     if default is None:  # the method checks its own
         return
     wanted = type(default)
+    if isinstance(value, int) and abs(value) >= 2**63:  # what no compiled loop can count to
+        raise KanopyError(f"option {option.name!r} of {method!r} is too large; choose less")
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):

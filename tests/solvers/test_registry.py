@@ -52,6 +52,7 @@ def test_a_registered_method_is_solvable_and_listed(dummy):
         ({"gamma": "x"}, "float"),
         ({"name": 3}, "str"),
         ({"width": None}, "int like 3, got NoneType"),
+        ({"width": 2**63}, "'width' of 'dummy' is too large"),
         ({3: 4}, "width, gamma, name, grid"),
         ({("width",): 4}, "width, gamma, name, grid"),
         (3, "options must be a dict like"),
