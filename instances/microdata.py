@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -134,7 +135,7 @@ class Microdata:
         numeric = _columns("numeric", numeric, frame)
         confidential = _columns("confidential", confidential, frame) or []
         if strata is not None and not is_known(strata, frame.columns):
-            raise unknown("strata column", strata, frame.columns)
+            raise unknown("strata column", strata, map(str, frame.columns))
         numeric_names, nominal_names = _roles(frame, nominal, numeric, confidential, strata)
         if len(frame) == 0:
             raise KanopyError("the table has no rows; there is nothing to anonymise")
@@ -288,10 +289,10 @@ class Microdata:
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Microdata:
         """The instance of these rows alone, standardised and bounded by them unless given."""
         positions = np.asarray(rows)
-        try:
-            chosen = np.arange(self.n)[positions if positions.size else []]
-        except IndexError:
-            chosen = np.empty(())
+        chosen: NDArray[np.int64] = np.zeros((), dtype=np.int64)
+        with suppress(IndexError):
+            everyone = np.arange(self.n, dtype=np.int64)
+            chosen = everyone[positions if positions.size else positions.astype(np.int64)]
         if chosen.ndim != 1:
             raise KanopyError(f"rows must list positions from 0 to {self.n - 1}, like [0, 2, 5]")
         return self._rebuild(self._frame.iloc[chosen])
@@ -382,7 +383,7 @@ def _columns(role: str, given: Sequence[str] | None, frame: pd.DataFrame) -> lis
         raise KanopyError(f"{role} takes a list of columns, got {type(given).__name__}")
     for name in given:
         if not is_known(name, frame.columns):
-            raise unknown(f"{role} column", name, frame.columns)
+            raise unknown(f"{role} column", name, map(str, frame.columns))
     return list(given)
 
 

@@ -132,6 +132,9 @@ def test_demo_draws_a_picture(tmp_path, monkeypatch):
         ),
         (("anonymize", "example:testdata", "-k", "3", "-m", "mdav", "-o", "x.doc"), "x.doc"),
         (("data", "fetch", "nothing"), "unknown"),
+        (("solve", "example:", "-k", "3"), "unknown example"),
+        (("solve", "example:testdata", "-k", "3", "--missing", "x"), "error, drop, category"),
+        (("solve", "example:testdata", "-k", "3", "--seed", "-1"), "seed = -1"),
     ],
 )
 def test_mistakes_give_one_line_and_exit_code_2(arguments, said, tmp_path, monkeypatch, capsys):
