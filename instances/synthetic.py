@@ -137,7 +137,7 @@ def _check(n: int, p: float, k: int, domain: Sequence[int], duplication: str) ->
         raise KanopyError(f"p = {p}; the share of confidentiality problems lies between 0 and 1")
     if whole_number(k, "k") < 2:
         raise KanopyError(f"k = {k}, but no row is a confidentiality problem then; choose k ≥ 2")
-    if not isinstance(domain, Sequence) or isinstance(domain, str):
+    if not isinstance(domain, Sequence):
         raise KanopyError(f"domain must be a list like (2, 5, 6), got {type(domain).__name__}")
     if not domain or any(whole_number(size, "a size in domain") < 1 for size in domain):
         raise KanopyError(f"domain = {tuple(domain)}; give at least one attribute, each with ≥ 1")
