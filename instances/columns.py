@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError, cause, such_as
 
+_EXACT = 2.0**53
+"""Up to here every whole number is a float64 of its own."""
+
 
 def numeric_values(column: pd.Series) -> NDArray[np.float64]:
     """Finite float64 values of a number column, or an error that says what is wrong where."""
@@ -23,6 +26,8 @@ def numeric_values(column: pd.Series) -> NDArray[np.float64]:
         raise KanopyError(f"column {column.name!r} is complex; give its real parts as columns")
     _refuse_missing(column)
     values = column.to_numpy(dtype=np.float64)
+    if pd.api.types.is_integer_dtype(column) and np.abs(values).max(initial=0.0) > _EXACT:
+        _refuse_rounding(column, values)
     infinite = np.flatnonzero(~np.isfinite(values))
     if len(infinite):
         raise KanopyError(
@@ -66,6 +71,15 @@ def nominal_codes(
     if bool((found == -1).any()):
         categories = np.append(categories, np.array([None], dtype=object))
     return rank[found], categories
+
+
+def _refuse_rounding(column: pd.Series, values: NDArray[np.float64]) -> None:
+    """Raise if different whole numbers are the same float: what they differ by would be lost."""
+    if column.nunique() > len(np.unique(values)):
+        raise KanopyError(
+            f"column {column.name!r} holds whole numbers beyond 2^53 that are too close for "
+            "floating point; subtract a constant, or name it in nominal="
+        )
 
 
 def spellings(value: object) -> tuple[str, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
 import pandas as pd
 
+from kanopy.instances.arguments import is_known, whole_number
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.files import decompress, parse_csv
 from kanopy.instances.microdata import Microdata
@@ -115,7 +115,7 @@ def load(
     chosen = _choose(name, dataset, columns)
     frame = dataset.prepare(read_file(dataset.file, name))[list(chosen)]
     if rows is not None:
-        if not 1 <= rows <= len(frame):
+        if not 1 <= whole_number(rows, "rows") <= len(frame):
             raise KanopyError(f"rows = {rows}, but {name!r} has {len(frame)}; choose fewer")
         frame = frame.iloc[random_rows(len(frame), rows, seed)]
     numeric = [column for column in chosen if column in dataset.numeric]
@@ -188,7 +188,7 @@ def read_file(file: DataFile, name: str) -> pd.DataFrame:
 
 
 def _dataset(name: str) -> DataSet:
-    if name not in DATASETS:
+    if not is_known(name, DATASETS):
         raise unknown("data set", name, DATASETS)
     return DATASETS[name]
 
@@ -199,7 +199,8 @@ def _choose(name: str, dataset: DataSet, columns: int | Sequence[str] | None) ->
         return known
     if isinstance(columns, str):
         raise KanopyError(f"columns takes a number or a list; write columns=[{columns!r}]")
-    if isinstance(columns, (int, np.integer)):
+    if not isinstance(columns, Iterable):
+        whole_number(columns, "columns")
         if not 1 <= columns <= len(known):
             raise KanopyError(
                 f"columns = {columns}, but {name!r} has {len(known)} attributes; choose 1 to "
@@ -207,7 +208,7 @@ def _choose(name: str, dataset: DataSet, columns: int | Sequence[str] | None) ->
             )
         return known[: int(columns)]
     for column in columns:
-        if column not in known:
+        if not is_known(column, known):
             raise unknown(f"attribute of {name!r}", column, known)
     if not columns or len(set(columns)) < len(columns):
         raise KanopyError("columns must name at least one attribute, each of them once")

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kanopy.instances.arguments import is_known
 from kanopy.instances.errors import unknown
 from kanopy.instances.microdata import Microdata
 
@@ -81,7 +82,7 @@ def example(name: str) -> Microdata:
     >>> example("survey").counts.tolist()
     [2, 1, 1, 1]
     """
-    if name not in _EXAMPLES:
+    if not is_known(name, _EXAMPLES):
         raise unknown("example", name, _EXAMPLES)
     return _EXAMPLES[name](name)
 

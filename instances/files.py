@@ -151,14 +151,23 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def check_target(path: str | os.PathLike[str]) -> None:
     """Raise if a table cannot be written there: before hours of work, not after."""
+    _suffix(Path(path))
+    check_place(path)
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise if no file can be written there."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise KanopyError(f"a file must be given by its path, got {type(path).__name__}")
     path = Path(path)
-    _suffix(path)
     folder = path.resolve().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise KanopyError(
             f"cannot write {str(path)!r}: there is no such folder, or it is not ours to write to; "
             "choose another place"
         )
+    if path.is_dir():
+        raise KanopyError(f"cannot write {str(path)!r}: it is a folder; choose another place")
 
 
 def decompress(content: bytes, label: str) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from kanopy.instances.arguments import is_known
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.frequency import FrequencyProblem
 from kanopy.instances.matching import three_dimensional_matching
@@ -27,7 +28,7 @@ def generate(name: str, **parameters: Any) -> Any:
     >>> generate("synthetic", n=60, p=0.2, k=3, seed=1).n
     60
     """
-    if name not in GENERATORS:
+    if not is_known(name, GENERATORS):
         raise unknown("generator", name, GENERATORS)
     generator = GENERATORS[name]
     known = inspect.signature(generator).parameters

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kanopy.instances.arguments import checked_seed, whole_number
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.frequency import FrequencyProblem
 from kanopy.instances.microdata import Microdata
@@ -46,18 +47,18 @@ def three_dimensional_matching(
     (8, 3, 12)
     """
     least = 1 if solvable else 3
-    if q < least:
+    if whole_number(q, "q") < least:
         raise KanopyError(f"q = {q}; with solvable = {solvable} choose q ≥ {least}")
     # without a matching, two elements have one triple each and share at most one more
     most = min(2 * q, q**3 - q) if solvable else 2 * q - 3
     fewest = 0 if solvable else 1
     extra = min(q, most) if extra is None else extra
-    if not fewest <= extra <= most:
+    if not fewest <= whole_number(extra, "extra") <= most:
         raise KanopyError(
             f"extra = {extra}; with q = {q} and solvable = {solvable} choose {fewest} to {most}, "
             "so that every element occurs in one to three triples"
         )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     for _ in range(_ATTEMPTS):
         triples = _with_matching(rng, q, extra) if solvable else _without_matching(rng, q, extra)
         if len(set(triples)) == len(triples):

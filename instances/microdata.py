@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kanopy.instances.arguments import is_known, mapping
 from kanopy.instances.columns import nominal_codes, numeric_values
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.hierarchy import Hierarchy
@@ -128,6 +130,12 @@ class Microdata:
         if missing not in ("error", "drop", "category"):
             raise unknown("treatment of missing values", missing, ("error", "drop", "category"))
         _check_names(frame)
+        _check_dtypes(frame)
+        nominal = _columns("nominal", nominal, frame)
+        numeric = _columns("numeric", numeric, frame)
+        confidential = _columns("confidential", confidential, frame) or []
+        if strata is not None and not is_known(strata, frame.columns):
+            raise unknown("strata column", strata, map(str, frame.columns))
         numeric_names, nominal_names = _roles(frame, nominal, numeric, confidential, strata)
         if len(frame) == 0:
             raise KanopyError("the table has no rows; there is nothing to anonymise")
@@ -143,7 +151,11 @@ class Microdata:
 
         values = [numeric_values(frame[name]) for name in numeric_names]
         raw = np.column_stack(values) if values else np.empty((len(frame), 0))
-        center, scale = _standardisation(raw, standardize, numeric_names)
+        if not isinstance(standardize, (bool, np.bool_)):
+            raise KanopyError(f"standardize must be True or False, got {standardize!r}")
+        center, scale = _standardisation(raw, bool(standardize), numeric_names)
+        domains = mapping(domains, "domains", '{"age": (0, 120)}')
+        hierarchies = mapping(hierarchies, "hierarchies", '{"town": tree}')
         coded = [nominal_codes(frame[name], missing == "category") for name in nominal_names]
         codes = (
             np.column_stack([column for column, _ in coded])
@@ -151,27 +163,30 @@ class Microdata:
             else np.empty((len(frame), 0), dtype=np.int32)
         )
         low, high, sizes = _domains(
-            domains or {}, numeric_names, raw, nominal_names, [len(c) for _, c in coded]
+            domains, numeric_names, raw, nominal_names, [len(c) for _, c in coded]
         )
-        trees = _fitted(hierarchies or {}, nominal_names, [c for _, c in coded])
+        trees = _fitted(hierarchies, nominal_names, [c for _, c in coded])
+        points = (raw - center) / scale
+        chosen = _weights(mapping(weights, "weights", '{"age": 2.0}'), identifiers)
+        _check_costs(points, chosen)
         return cls(
             _frame=frame,
             numeric=numeric_names,
             nominal=nominal_names,
-            X=_frozen((raw - center) / scale),
+            X=_frozen(points),
             codes=_frozen(codes),
             categories=tuple(_frozen(c) for _, c in coded),
             center=_frozen(center),
             scale=_frozen(scale),
-            weights=_frozen(_weights(weights or {}, identifiers)),
+            weights=_frozen(chosen),
             lower=_frozen((low - center) / scale),
             upper=_frozen((high - center) / scale),
             domain_sizes=_frozen(sizes),
             confidential=tuple(confidential),
             strata=strata,
             hierarchies=trees,
-            domains=dict(domains or {}),
-            standardize=standardize,
+            domains=dict(domains),
+            standardize=bool(standardize),
             name=name,
         )
 
@@ -273,7 +288,14 @@ class Microdata:
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Microdata:
         """The instance of these rows alone, standardised and bounded by them unless given."""
-        return self._rebuild(self._frame.iloc[np.asarray(rows)])
+        positions = np.asarray(rows)
+        chosen: NDArray[np.int64] = np.zeros((), dtype=np.int64)
+        with suppress(IndexError):
+            everyone = np.arange(self.n, dtype=np.int64)
+            chosen = everyone[positions if positions.size else positions.astype(np.int64)]
+        if chosen.ndim != 1:
+            raise KanopyError(f"rows must list positions from 0 to {self.n - 1}, like [0, 2, 5]")
+        return self._rebuild(self._frame.iloc[chosen])
 
     def restrict(self, rows: NDArray[np.integer]) -> Microdata:
         """These rows of the same instance: standardisation, domains and categories stay."""
@@ -345,6 +367,26 @@ def _check_names(frame: pd.DataFrame) -> None:
         raise KanopyError(f"column names occur twice: {', '.join(twice)}; rename one of each")
 
 
+def _check_dtypes(frame: pd.DataFrame) -> None:
+    for name in frame.columns:
+        if frame[name].dtype == np.float16:  # pandas cannot group by them
+            raise KanopyError(f"column {name!r} is float16; convert it with astype('float32')")
+
+
+def _columns(role: str, given: Sequence[str] | None, frame: pd.DataFrame) -> list[str] | None:
+    """The names as a list, each of them a column; an index of columns will do as well."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        raise KanopyError(f"{role} takes a list of columns; write {role}=[{given!r}]")
+    if not isinstance(given, Collection):
+        raise KanopyError(f"{role} takes a list of columns, got {type(given).__name__}")
+    for name in given:
+        if not is_known(name, frame.columns):
+            raise unknown(f"{role} column", name, map(str, frame.columns))
+    return list(given)
+
+
 def _roles(
     frame: pd.DataFrame,
     nominal: Sequence[str] | None,
@@ -352,17 +394,6 @@ def _roles(
     confidential: Sequence[str],
     strata: str | None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    for role, given in (
-        ("nominal", nominal),
-        ("numeric", numeric),
-        ("confidential", confidential),
-        ("strata", [strata] if strata else None),
-    ):
-        if isinstance(given, str):
-            raise KanopyError(f"{role} takes a list of columns; write {role}=[{given!r}]")
-        for name in given or ():
-            if name not in frame.columns:
-                raise unknown(f"{role} column", name, map(str, frame.columns))
     kept = {*confidential, strata}
     if nominal is None and numeric is None:
         candidates = [name for name in frame.columns if name not in kept]
@@ -414,12 +445,27 @@ def _fitted(
 ) -> dict[str, Hierarchy]:
     trees = {}
     for column, tree in hierarchies.items():
-        if column not in nominal:
+        if not is_known(column, nominal):
             raise unknown("nominal column in hierarchies", column, nominal)
+        if not isinstance(tree, Hierarchy):
+            raise KanopyError(f"hierarchy of {column!r} is no Hierarchy: {type(tree).__name__}")
         values = categories[list(nominal).index(column)]
         trees[column] = tree.fitted(values)
         trees[column].check_covers(column, values)
     return trees
+
+
+def _check_costs(points: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+    """Raise if sums of weighted squares, or of weighted pairs of rows, are beyond any float.
+
+    A distance is at most 4 times the sum of squares; methods add two of them up.
+    """
+    rows, columns = points.shape
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->j", points, points) @ weights[:columns]
+        largest = max(16 * squares, float(rows) ** 2 * weights.sum())
+    if not np.isfinite(largest):
+        raise KanopyError("weighted costs overflow; divide the weights or the columns first")
 
 
 def _weights(weights: Mapping[str, float], identifiers: list[str]) -> NDArray[np.float64]:
@@ -430,7 +476,7 @@ def _weights(weights: Mapping[str, float], identifiers: list[str]) -> NDArray[np
     for name, weight in weights.items():
         try:
             array[identifiers.index(name)] = value = float(weight)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             value = np.nan
         if not 0 <= value < np.inf:
             raise KanopyError(f"weight of {name!r} is {weight!r}; it must be a number ≥ 0")
@@ -471,7 +517,7 @@ def _domains(
 def _interval(name: str, domain: Domain) -> tuple[float, float]:
     try:
         least, most = (float(bound) for bound in domain)  # type: ignore[union-attr]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         least = most = np.nan
     if not (np.isfinite(least) and np.isfinite(most)):
         raise KanopyError(f"domain of {name!r} must be (low, high), two finite numbers")

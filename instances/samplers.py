@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.instances.arguments import checked_seed, is_known, whole_number
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.microdata import Microdata
 
@@ -52,9 +53,10 @@ def sample_rows(
     subsets: int = 5,
 ) -> NDArray[np.int64]:
     """Positions of the rows that :func:`sample` takes."""
-    if criterion not in get_args(Criterion):
+    if not is_known(criterion, get_args(Criterion)):
         raise unknown("criterion", criterion, get_args(Criterion))
-    if not 0 <= number < subsets:
+    whole_number(subsets, "subsets", least=1)
+    if not 0 <= whole_number(number, "number") < subsets:
         raise KanopyError(f"number = {number}; subsets are counted from 0 to {subsets - 1}")
     if criterion == "random":
         return random_rows(data.n, size, seed, number)
@@ -70,7 +72,7 @@ def random_rows(n: int, size: int, seed: int = 0, number: int = 0) -> NDArray[np
     [0, 1, 2, 3, 4]
     """
     _check_size(n, size)
-    rng = np.random.default_rng([seed, number])
+    rng = np.random.default_rng([checked_seed(seed), number])
     return np.sort(rng.choice(n, size=size, replace=False)).astype(np.int64)
 
 
@@ -86,5 +88,5 @@ def _order(data: Microdata, criterion: Criterion) -> NDArray[np.int64]:
 
 
 def _check_size(n: int, size: int) -> None:
-    if not 1 <= size <= n:
+    if not 1 <= whole_number(size, "size") <= n:
         raise KanopyError(f"size = {size}, but there are {n} rows; choose 1 to {n}")

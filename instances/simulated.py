@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kanopy.instances.arguments import checked_seed, number, whole_number
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 
@@ -18,8 +19,9 @@ def simu(n: int = 1000, d: int = 10, seed: int = 0, half_width: float = 10_000.0
     >>> simu(seed=3).X.shape
     (1000, 10)
     """
-    _check(n=n, d=d, half_width=half_width)
-    rng = np.random.default_rng(seed)
+    _check(half_width=half_width)
+    _count(n=n, d=d)
+    rng = np.random.default_rng(checked_seed(seed))
     return _microdata(rng.uniform(-half_width, half_width, (n, d)), f"simu seed={seed}")
 
 
@@ -45,12 +47,13 @@ def simc(
     >>> 400 * 4 // 3 < data.n <= 2100 * 4 // 3 + 1
     True
     """
-    _check(clusters=clusters, d=d, half_width=half_width, radius=radius)
-    if not 0 <= fewest <= most:
+    _check(half_width=half_width, radius=radius)
+    _count(clusters=clusters, d=d)
+    if not 0 <= whole_number(fewest, "fewest") <= whole_number(most, "most"):
         raise KanopyError(f"fewest = {fewest} and most = {most}; choose 0 ≤ fewest ≤ most")
-    if not 0 <= noise < np.inf:
+    if not 0 <= number(noise, "noise") < np.inf:
         raise KanopyError(f"noise = {noise}; choose a share ≥ 0")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     centres = rng.uniform(-half_width, half_width, (clusters, d))
     companions = [
         centre + rng.uniform(-radius, radius, (int(rng.integers(fewest, most + 1)), d))
@@ -70,5 +73,10 @@ def _microdata(points: NDArray[np.float64], name: str) -> Microdata:
 
 def _check(**positive: float) -> None:
     for name, value in positive.items():
-        if not 0 < value < np.inf:
+        if not 0 < number(value, name) < np.inf:
             raise KanopyError(f"{name} = {value}; choose a positive number")
+
+
+def _count(**positive: int) -> None:
+    for name, value in positive.items():
+        whole_number(value, name, least=1)

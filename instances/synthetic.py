@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
+from kanopy.instances.arguments import checked_seed, is_known, number, whole_number
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.microdata import Microdata
 
@@ -71,7 +72,7 @@ def synthetic(
             f"n = {n} and p = {p} leave {safe} rows that are no confidentiality problem, fewer "
             f"than k = {k}; choose p = 1 or a larger n"
         )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     sizes = _safe_sizes(rng, safe, k, largest, combinations - _groups(problems, most_copied))
     sizes += _problem_sizes(rng, problems, k, combinations - len(sizes), duplication)
 
@@ -131,15 +132,16 @@ def _problem_sizes(
 
 def _check(n: int, p: float, k: int, domain: Sequence[int], duplication: str) -> int:
     """The number of combinations, if the request makes sense."""
-    if n < 1:
-        raise KanopyError(f"n = {n}; choose n ≥ 1")
-    if not 0 <= p <= 1:
+    whole_number(n, "n", least=1)
+    if not 0 <= number(p, "p") <= 1:
         raise KanopyError(f"p = {p}; the share of confidentiality problems lies between 0 and 1")
-    if k < 2:
+    if whole_number(k, "k") < 2:
         raise KanopyError(f"k = {k}, but no row is a confidentiality problem then; choose k ≥ 2")
-    if not domain or any(size < 1 for size in domain):
+    if not isinstance(domain, Sequence):
+        raise KanopyError(f"domain must be a list like (2, 5, 6), got {type(domain).__name__}")
+    if not domain or any(whole_number(size, "a size in domain") < 1 for size in domain):
         raise KanopyError(f"domain = {tuple(domain)}; give at least one attribute, each with ≥ 1")
-    if duplication not in get_args(Duplication):
+    if not is_known(duplication, get_args(Duplication)):
         raise unknown("duplication", duplication, get_args(Duplication))
     combinations = math.prod(map(int, domain))
     if combinations > 2**62:

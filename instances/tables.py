@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kanopy.instances.arguments import is_known, whole_number
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.merge import merge_rows
 
@@ -92,7 +93,8 @@ class ControlTables:
 def _table_names(
     attributes: list[str], control: int | Sequence[Sequence[str]]
 ) -> tuple[tuple[str, ...], ...]:
-    if isinstance(control, (int, np.integer)):
+    if not isinstance(control, Iterable):
+        whole_number(control, "control")
         if not 1 <= control <= len(attributes):
             raise KanopyError(
                 f"control = {control}, but tables have dimension 1 to {len(attributes)}"
@@ -104,10 +106,10 @@ def _table_names(
         raise KanopyError(f"control takes a list of tables; write control=[[{control!r}]]")
     tables: list[tuple[str, ...]] = []
     for names in control:
-        if isinstance(names, str):
+        if isinstance(names, str) or not isinstance(names, Iterable):
             raise KanopyError(f"a control table is a list of columns; write [{names!r}]")
         for name in names:
-            if name not in attributes:
+            if not is_known(name, attributes):
                 raise unknown("column in a control table", name, attributes)
         wanted = set(names)
         if not wanted or len(wanted) < len(names):

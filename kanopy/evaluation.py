@@ -17,6 +17,7 @@ from kanopy.instances.tables import ControlTables
 from kanopy.measures import TableErrors
 from kanopy.released import released_losses
 from kanopy.solution import Solution
+from kanopy.verification import check_table
 
 Control = int | Sequence[Sequence[str]]
 _MOST_TABLE_ENTRIES = 50_000_000
@@ -145,9 +146,12 @@ def evaluate(
     >>> r.sse, r.sst, round(r.ncp, 9), r.k
     (48.0, 91.5, 7.5, 3)
     """
+    if not isinstance(data, Microdata):
+        raise KanopyError(f"the original must be Microdata, got {type(data).__name__}")
     if isinstance(result, Solution):
         release, labels, k = result.release(), result.labels, result.k
     else:
+        check_table(result)
         release, labels, k = result, None, None
     _check_columns(data, release)
     identical = _classes(release[list(data.quasi_identifiers)])

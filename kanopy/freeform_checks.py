@@ -52,8 +52,8 @@ def freeform_objective(data: Microdata, matches: NDArray[np.int64]) -> float:
             total += weights[name] * float((ends.max() - ends.min()).sum()) / width
     for j, name in enumerate(data.nominal):
         values = pd.Series(data.frame[name].astype(object).to_numpy()[original])
-        groups = values.where(values.notna(), "missing value").groupby(row)
-        total += weights[name] * float((groups.nunique() - 1).sum()) / int(data.domain_sizes[j])
+        distinct = values.groupby(row).nunique(dropna=False)
+        total += weights[name] * float((distinct - 1).sum()) / int(data.domain_sizes[j])
     return total
 
 

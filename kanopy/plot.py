@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kanopy.instances.errors import KanopyError
-from kanopy.instances.files import write_whole
+from kanopy.instances.files import check_place, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,12 +86,23 @@ def save_axes(ax: Axes, path: Path) -> None:
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a picture whole or not at all, in the format its suffix names."""
-    suffix = path.suffix.lstrip(".").lower()
-    if suffix not in ("png", "svg", "pdf"):
-        raise KanopyError(f"cannot draw into {path.name!r}; choose .png, .svg or .pdf")
+    suffix = _format(path)
     picture = io.BytesIO()
     figure.savefig(picture, format=suffix, dpi=150)
     write_whole(path, picture.getvalue())
+
+
+def check_picture(path: Path) -> None:
+    """Raise if no picture can be drawn there: before hours of work, not after."""
+    _format(path)
+    check_place(path)
+
+
+def _format(path: Path) -> str:
+    suffix = path.suffix.lstrip(".").lower()
+    if suffix not in ("png", "svg", "pdf"):
+        raise KanopyError(f"cannot draw into {path.name!r}; choose .png, .svg or .pdf")
+    return suffix
 
 
 def _new_axes() -> Axes:

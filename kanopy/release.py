@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kanopy.instances.arguments import checked_seed, is_known
 from kanopy.instances.columns import spellings
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.merge import merge_rows
@@ -82,7 +83,7 @@ def make_release(
          [9-12]       [3-9]
     """
     kind = default_kind(solution) if kind is None else kind
-    if kind not in KINDS:
+    if not is_known(kind, KINDS):
         raise unknown("kind of release", kind, KINDS)
     data = solution.data
     if kind == "counts":
@@ -106,7 +107,7 @@ def make_release(
     if shuffle or not keep_order:
         released = _by_content(released)
     if shuffle:  # of sorted rows: whoever knows the seed learns nothing
-        order = np.random.default_rng(seed).permutation(len(released))
+        order = np.random.default_rng(checked_seed(seed)).permutation(len(released))
         released = released.iloc[order].reset_index(drop=True)
     return released
 

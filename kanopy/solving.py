@@ -13,17 +13,19 @@ from numpy.typing import NDArray
 
 from kanopy.certifying import check_certifiable, write_certificate
 from kanopy.display import ProgressTable
+from kanopy.instances.arguments import checked_seed, is_known
 from kanopy.instances.errors import KanopyError, unknown
+from kanopy.instances.files import check_place
 from kanopy.instances.frequency import FrequencyProblem
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
 from kanopy.solution import OPTIMALITY_GAP, Solution
 from kanopy.solvers.costs import CLUSTER_COSTS, FREQUENCY_COSTS, check_cost, default_cost
-from kanopy.solvers.links import make_links
+from kanopy.solvers.links import asked, make_links
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import Method, all_methods, find_method
 from kanopy.solvers.run import Run
-from kanopy.solvers.stop import StoppingRule, relative_gap
+from kanopy.solvers.stop import StoppingRule, check_rule, relative_gap
 from kanopy.verification import check_labels, check_links, verify
 
 # A solver that is given what is left of the time measures it with a clock of its own, and may end
@@ -91,23 +93,29 @@ def solve(
     if isinstance(data, pd.DataFrame):
         data = Microdata.from_frame(data)
     chosen = find_method(method)
+    checked_seed(seed)
     if isinstance(data, FrequencyProblem):
         problem = _frequency_problem(data, k, chosen, cost, control)
-    else:
+    elif isinstance(data, Microdata):
         problem = _problem(data, k, chosen, cost, control)
-    if any(pairs is not None and len(pairs) > 0 for pairs in (must_link, cannot_link)):
+    else:
+        raise KanopyError(
+            f"data must be Microdata, a frequency problem or a DataFrame, got {type(data).__name__}"
+        )
+    if any(asked(pairs) for pairs in (must_link, cannot_link)):
         problem = _linked(problem, chosen, must_link, cannot_link)
-    parsed = chosen.parse(options or {})
+    parsed = chosen.parse({} if options is None else options)
     if chosen.prepare is not None:
         problem = chosen.prepare(problem, parsed)
-    if stop is not None and not isinstance(stop, StoppingRule):
-        raise KanopyError(f"stop must be a rule such as MaxRuntime(60), got {stop!r}")
+    if stop is not None:
+        check_rule(stop, "stop")
     if initial is not None and chosen.shape in ("frequency", "freeform"):
         raise KanopyError(
             f"method {method!r} has the shape {chosen.shape}: it takes no initial partition"
         )
     if certificate is not None:
         check_certifiable(problem, chosen)
+        check_place(certificate)  # before hours of work, not after
     start = None if initial is None else _initial_labels(initial, problem)
     table = ProgressTable(problem, chosen) if display else None
     run = Run(problem, stop, seed, start, method, table.show if table else None)
@@ -147,7 +155,7 @@ def _problem(
         if cost not in method.costs:  # the method's first cost that these data have
             fitting = [c for c in method.costs if data.kind in CLUSTER_COSTS.get(c, ())]
             cost = (fitting or method.costs)[0]
-    elif cost not in CLUSTER_COSTS and cost not in FREQUENCY_COSTS:
+    elif not is_known(cost, [*CLUSTER_COSTS, *FREQUENCY_COSTS]):
         raise unknown("cost", cost, [*CLUSTER_COSTS, *FREQUENCY_COSTS])
     if cost not in method.costs:
         raise unknown(f"cost of method {method.name!r}", cost, method.costs)
@@ -180,7 +188,7 @@ def _frequency_problem(
     if k != given.k or control is not None:
         raise KanopyError(f"the frequency problem has k = {given.k} and its own control tables")
     cost = cost or method.costs[0]
-    if cost not in method.costs:
+    if not is_known(cost, method.costs):
         raise unknown(f"cost of method {method.name!r}", cost, method.costs)
     return Problem(
         given.data, k, cost, given.tables, given.tolerance.astype(np.float64), total=given.total

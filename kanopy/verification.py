@@ -15,7 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kanopy.freeform_checks import coverage_problems, freeform_objective, match_problems
-from kanopy.instances.errors import KanopyError
+from kanopy.instances.arguments import whole_number
+from kanopy.instances.errors import KanopyError, cause
 from kanopy.instances.microdata import Microdata
 from kanopy.solution import OPTIMALITY_GAP, STATUSES, Solution
 from kanopy.solvers.costs import CLUSTER_COSTS, added_cost
@@ -49,6 +50,8 @@ def verify(data: Microdata, result: Solution | pd.DataFrame, k: int | None = Non
     ...
     kanopy.verification.VerificationError: release: 5 of 5 classes have fewer than 3 rows
     """
+    if not isinstance(data, Microdata):
+        raise KanopyError(f"the original must be Microdata, got {type(data).__name__}")
     if isinstance(result, Solution):
         if k is not None and k != result.k:
             raise VerificationError(f"solution is for k = {result.k}, not {k}")
@@ -56,9 +59,30 @@ def verify(data: Microdata, result: Solution | pd.DataFrame, k: int | None = Non
     else:
         if k is None:
             raise KanopyError("say which k the release should have: verify(data, release, k=3)")
+        whole_number(k, "k", least=1)
+        check_table(result)
         problems = list(release_problems(data, result, k))
     if problems:
         raise VerificationError("; ".join(problems))
+
+
+def check_table(release: object) -> None:
+    """Raise unless it is a table that pandas can group by any of its columns."""
+    if not isinstance(release, pd.DataFrame):
+        raise KanopyError(
+            f"expected a Solution or a released DataFrame, got {type(release).__name__}"
+        )
+    if not release.columns.is_unique:
+        raise KanopyError("column names of the release occur twice; rename one of each")
+    for name in release.columns:
+        try:
+            if release[name].dtype == np.float16:
+                raise TypeError("pandas has no index of float16")
+            pd.factorize(release[name])
+        except TypeError as error:
+            raise KanopyError(
+                f"column {name!r} of the release holds values that cannot be compared"
+            ) from cause(error)
 
 
 def _solution_problems(data: Microdata, solution: Solution) -> Iterable[str]:
@@ -261,8 +285,7 @@ def _range(data: Microdata, labels: NDArray[np.int64]) -> float:
             total += _weight(data, column) * float(spread.sum()) / width
     for j, column in enumerate(data.nominal):
         values = pd.Series(data.frame[column].astype(object).to_numpy())
-        groups = values.where(values.notna(), "missing value").groupby(labels)
-        extra = groups.transform("nunique").astype(float) - 1
+        extra = pd.Series(labels).map(values.groupby(labels).nunique(dropna=False)) - 1.0
         total += _weight(data, column) * float(extra.sum()) / int(data.domain_sizes[j])
     return total
 
@@ -271,14 +294,17 @@ def _table_errors(data: Microdata, solution: Solution) -> float:
     """Cell by cell over pandas group sums instead of the sparse matrix."""
     problem = solution.problem
     assert problem.control is not None
-    cells = data.combinations.assign(_before=data.counts, _after=solution.released_counts)
+    cells = data.combinations
+    counted = pd.DataFrame({"before": data.counts, "after": solution.released_counts})
     before, after = [], []
     for names in problem.control.names:
-        sums = cells.groupby(list(names), dropna=False, observed=True)[["_before", "_after"]].sum()
-        before.append(sums["_before"].to_numpy(dtype=float))
-        after.append(sums["_after"].to_numpy(dtype=float))
+        keys = [cells[name] for name in names]  # not by name: a column may be called "before"
+        sums = counted.groupby(keys, dropna=False, observed=True).sum()
+        before.append(sums["before"].to_numpy(dtype=float))
+        after.append(sums["after"].to_numpy(dtype=float))
     old, new = np.concatenate(before), np.concatenate(after)
-    deviation = problem.deviation_weight * float((cells["_after"] - cells["_before"]).abs().sum())
+    changed = (counted["after"] - counted["before"]).abs()
+    deviation = problem.deviation_weight * float(changed.sum())
     if solution.cost == "chi2":
         return float(((new - old) ** 2 / old).sum()) + deviation
     allowed = 0.0 if problem.tolerance is None else problem.tolerance

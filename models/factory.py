@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 import pyomo.environ as pyo
 
+from kanopy.instances.arguments import whole_number
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.frequency import FrequencyProblem
 from kanopy.instances.microdata import Microdata
@@ -98,8 +98,7 @@ def build(
 
 
 def _check_data(name: str, chosen: _Model, data: Microdata | FrequencyProblem, k: int) -> None:
-    if not isinstance(k, (int, np.integer)) or isinstance(k, bool):
-        raise KanopyError(f"k must be a whole number, got {type(k).__name__}")
+    whole_number(k, "k")
     if isinstance(data, FrequencyProblem):
         if not chosen.frequency:
             raise KanopyError(f"model {name!r} needs Microdata, not a FrequencyProblem")

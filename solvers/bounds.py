@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.costs import check_cost, default_cost, refuse_added
 from kanopy.solvers.kernels.inner import kernel
@@ -34,6 +35,8 @@ def lower_bound(data: Microdata, k: int, cost: str | None = None) -> float:
     >>> round(lower_bound(kn.example("testdata"), 3), 3)
     30.0
     """
+    if not isinstance(data, Microdata):
+        raise KanopyError(f"a bound needs Microdata (see from_frame), got {type(data).__name__}")
     cost = cost or default_cost(data)
     check_cost(data, cost)
     refuse_added(cost, "bounds by nearest neighbours")

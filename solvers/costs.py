@@ -20,6 +20,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.instances.arguments import is_known
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.merge import merge_rows
 from kanopy.instances.microdata import Microdata
@@ -80,7 +81,7 @@ def default_cost(data: Microdata) -> str:
 
 def check_cost(data: Microdata, cost: str) -> None:
     """Raise unless the cost exists and is defined on this kind of data."""
-    if cost not in CLUSTER_COSTS:
+    if not is_known(cost, CLUSTER_COSTS):
         raise unknown("cost", cost, CLUSTER_COSTS)
     if data.kind not in CLUSTER_COSTS[cost]:
         fitting = [name for name, kinds in CLUSTER_COSTS.items() if data.kind in kinds]

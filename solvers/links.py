@@ -13,7 +13,7 @@ reached. These are at most k − 1 + min(c, k − 1), and fewer than k are left,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,8 +103,15 @@ def make_links(
     return links
 
 
+def asked(pairs: Sequence[Any] | None) -> bool:
+    """Whether any pair is given; what is no list at all is for :func:`make_links` to refuse."""
+    return pairs is not None and not (isinstance(pairs, Sized) and len(pairs) == 0)
+
+
 def _pairs(name: str, given: Sequence[Any] | None, n: int) -> tuple[Pair, ...]:
     found: set[Pair] = set()
+    if given is not None and not isinstance(given, Iterable):
+        raise KanopyError(f"{name} must list pairs of rows, like [(0, 3), (2, 5)]")
     for pair in () if given is None else given:
         try:
             a, b = pair

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.instances.arguments import whole_number
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
@@ -108,8 +109,7 @@ def released_counts(data: Microdata, outcome: Outcome) -> NDArray[np.int64]:
 
 def check_k(data: Microdata, k: int) -> None:
     """Raise unless 2 ≤ k ≤ the rows of the table, and of each stratum."""
-    if not isinstance(k, (int, np.integer)) or isinstance(k, bool):
-        raise KanopyError(f"k must be a whole number, got {type(k).__name__}")
+    whole_number(k, "k")
     if k < 2:
         raise KanopyError(f"k = {k} protects nobody; choose k ≥ 2")
     if k > data.n:

@@ -9,6 +9,9 @@ from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from typing import Any, TypeVar
 
+import numpy as np
+
+from kanopy.instances.arguments import is_known, mapping
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.run import Run
@@ -47,13 +50,15 @@ class Method:
     def parse(self, given: Mapping[str, Any]) -> Any:
         """Options object from a mapping; an unknown name is an error that lists the known ones."""
         known = {option.name: option for option in fields(self.options)}
-        for name, value in given.items():
-            if name not in known:
+        chosen: dict[str, Any] = {}
+        for name, value in mapping(given, "options", '{"runs": 10}').items():
+            if not is_known(name, known):
                 if not known:
                     raise KanopyError(f"method {self.name!r} has no options, but got {name!r}")
                 raise unknown(f"option of {self.name!r}", name, known)
-            _check_type(self.name, known[name], value)
-        return self.options(**given)
+            chosen[name] = value.item() if isinstance(value, np.generic) else value
+            _check_type(self.name, known[name], chosen[name])
+        return self.options(**chosen)
 
 
 METHOD_PACKAGES = (
@@ -129,16 +134,18 @@ def _import_methods() -> None:
 def find_method(name: str) -> Method:
     """The method of that name, or an error that lists all."""
     methods = all_methods()
-    if name not in methods:
+    if not is_known(name, methods):
         raise unknown("method", name, methods)
     return methods[name]
 
 
 def _check_type(method: str, option: Field[Any], value: Any) -> None:
     default = option.default if option.default is not MISSING else None
-    if default is None or value is None:
+    if default is None:  # the method checks its own
         return
     wanted = type(default)
+    if isinstance(value, int) and abs(value) >= 2**63:  # what no compiled loop can count to
+        raise KanopyError(f"option {option.name!r} of {method!r} is too large; choose less")
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from kanopy.instances.arguments import number, whole_number
 from kanopy.instances.errors import KanopyError
 
 
@@ -64,7 +65,8 @@ class MaxRuntime:
     seconds: float
 
     def __post_init__(self) -> None:
-        _require(self.seconds >= 0, f"MaxRuntime({self.seconds}): give a number of seconds ≥ 0")
+        seconds = number(self.seconds, "MaxRuntime's seconds")
+        _require(seconds >= 0, f"MaxRuntime({self.seconds}): give a number of seconds ≥ 0")
 
     def __call__(self, progress: Progress) -> bool:
         return progress.time >= self.seconds
@@ -81,7 +83,8 @@ class MaxIterations:
     iterations: int
 
     def __post_init__(self) -> None:
-        _require(self.iterations >= 0, f"MaxIterations({self.iterations}): give a number ≥ 0")
+        iterations = whole_number(self.iterations, "MaxIterations' iterations")
+        _require(iterations >= 0, f"MaxIterations({self.iterations}): give a number ≥ 0")
 
     def __call__(self, progress: Progress) -> bool:
         return progress.iterations >= self.iterations
@@ -98,7 +101,8 @@ class MaxNodes:
     nodes: int
 
     def __post_init__(self) -> None:
-        _require(self.nodes >= 0, f"MaxNodes({self.nodes}): give a number ≥ 0")
+        nodes = whole_number(self.nodes, "MaxNodes' nodes")
+        _require(nodes >= 0, f"MaxNodes({self.nodes}): give a number ≥ 0")
 
     def __call__(self, progress: Progress) -> bool:
         return progress.nodes >= self.nodes
@@ -115,7 +119,8 @@ class GapReached:
     gap: float
 
     def __post_init__(self) -> None:
-        _require(0 <= self.gap < 1, f"GapReached({self.gap}): give a share in [0, 1)")
+        gap = number(self.gap, "GapReached's gap")
+        _require(0 <= gap < 1, f"GapReached({self.gap}): give a share in [0, 1)")
 
     def __call__(self, progress: Progress) -> bool:
         return progress.gap <= self.gap
@@ -132,7 +137,8 @@ class NoImprovement:
     iterations: int
 
     def __post_init__(self) -> None:
-        _require(self.iterations >= 1, f"NoImprovement({self.iterations}): give a number ≥ 1")
+        iterations = whole_number(self.iterations, "NoImprovement's iterations")
+        _require(iterations >= 1, f"NoImprovement({self.iterations}): give a number ≥ 1")
 
     def __call__(self, progress: Progress) -> bool:
         return progress.iterations - progress.last_improvement_iteration >= self.iterations
@@ -152,6 +158,8 @@ class First:
 
     def __init__(self, *rules: StoppingRule) -> None:
         _require(bool(rules), "First() needs at least one rule, as in First(MaxRuntime(60))")
+        for rule in rules:
+            check_rule(rule, "a rule of First")
         self.rules = rules
 
     def __call__(self, progress: Progress) -> bool:
@@ -177,6 +185,12 @@ class Never:
 
     def __repr__(self) -> str:
         return "Never()"
+
+
+def check_rule(rule: object, what: str) -> None:
+    """Raise unless it is a stopping rule; the class of one is none."""
+    if not isinstance(rule, StoppingRule) or isinstance(rule, type):
+        raise KanopyError(f"{what} must be a rule such as MaxRuntime(60), got {rule!r}")
 
 
 def _require(condition: bool, message: str) -> None:

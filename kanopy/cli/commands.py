@@ -21,6 +21,7 @@ from kanopy.cli.inputs import Columns, Kept, Question, names, read_instance
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.files import check_target, write_table
 from kanopy.instances.microdata import Microdata
+from kanopy.plot import check_picture, plot_comparison, save_axes
 from kanopy.release import identifiers
 from kanopy.solution import Solution
 from kanopy.solvers.bounds import lower_bound
@@ -55,6 +56,8 @@ def solve(
     """Solve an instance and report objective, bound and gap."""
     if output is not None:
         check_target(output)
+    if plot is not None:
+        check_picture(plot)
     with working(f"reading {file}"):
         data = read_instance(file, columns)
     solution = answer(data, question, display=not quiet, certificate=certificate)
@@ -67,8 +70,6 @@ def solve(
         classes = pd.DataFrame(decided, index=data.frame.index)
         write_table(classes.rename_axis("row").reset_index(), output)
     if plot is not None:
-        from kanopy.plot import save_axes
-
         save_axes(solution.plot(), plot)
     signals.leave_if_interrupted(solution)
 
@@ -177,6 +178,8 @@ def compare(
     plot: Path | None,
 ) -> None:
     """Run several methods on one table and compare them."""
+    if plot is not None:
+        check_picture(plot)
     with working(f"reading {file}"):
         data = read_instance(file, columns)
     chosen = names(methods) or fitting_methods(data, cost)
@@ -189,8 +192,6 @@ def compare(
     bound = best_bound(solutions)
     console.print(comparison(f"{data.name}: {data.n} rows, k = {k}", solutions, bound))
     if plot is not None:
-        from kanopy.plot import plot_comparison, save_axes
-
         save_axes(plot_comparison(solutions, bound), plot)
 
 

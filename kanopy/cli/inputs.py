@@ -12,6 +12,8 @@ from kanopy.instances.errors import KanopyError, unknown
 if TYPE_CHECKING:
     from kanopy.instances.microdata import Microdata
 
+MISSING = ("error", "drop", "category")
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -54,7 +56,7 @@ class Question:
                 raise KanopyError(f"option {text!r} must look like name=value")
             try:
                 parsed[name] = json.loads(value)
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):  # no JSON, or more of it than Python reads
                 parsed[name] = value
         return parsed
 
@@ -95,7 +97,10 @@ def _read(file: str, columns: Columns) -> Microdata:
 
     prefix, _, name = file.partition(":")
     if prefix == "example" or file in DATASETS:
-        data = example(name) if name else load(file, standardize=not columns.raw)
+        standardize = not columns.raw
+        data = example(name) if prefix == "example" else load(file, standardize=standardize)
+        if columns.missing not in MISSING:  # there are no missing values, but typing errors
+            raise unknown("treatment of missing values", columns.missing, MISSING)
         return _with_columns(data.frame, columns, data.name) if columns.given else data
     if Path(file).suffix == "" and not Path(file).exists():
         named = [f"example:{known}" for known in examples()]

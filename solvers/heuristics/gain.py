@@ -6,7 +6,7 @@ No rule for a good γ is known; the thesis tries 0, 0.1, …, 2 and keeps the re
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -62,7 +62,7 @@ def best_gain(
 
 
 def best_of(
-    problem: Problem, run: Run, tries: Sequence[Callable[[], NDArray[np.int64]]]
+    problem: Problem, run: Run, tries: Iterable[Callable[[], NDArray[np.int64]]]
 ) -> Outcome:
     """The partition of least cost among several tries, the first of equals; stops between them."""
     best: Outcome | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,4 +106,4 @@ def lmas(problem: Problem, run: Run, options: LmasOptions) -> Outcome:
             run.stopping,
         )
 
-    return best_of(problem, run, [once] * options.runs)
+    return best_of(problem, run, repeat(once, options.runs))

@@ -22,6 +22,7 @@ Readings that decide the printed numbers:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,4 +223,4 @@ def ona(problem: Problem, run: Run, options: OnaOptions) -> Outcome:
         points = problem.data.points
         return ona_labels(points, problem.k, run.rng, options.rounds, run.stopping)[0]
 
-    return best_of(problem, run, [once] * options.runs)
+    return best_of(problem, run, repeat(once, options.runs))

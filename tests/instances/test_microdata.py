@@ -46,6 +46,11 @@ def test_one_given_role_leaves_the_other_empty():
     assert data.categories[0].tolist() == [30, 41, 58]
 
 
+def test_an_index_of_columns_names_them():
+    data = build(numeric=FRAME.columns[[2, 0]], confidential=np.array(["ill"]))
+    assert (data.numeric, data.confidential) == (("age", "pay"), ("ill",))
+
+
 def test_confidential_and_strata_are_no_quasi_identifiers():
     data = build(confidential=["ill"], strata="town")
     assert data.quasi_identifiers == ("age", "pay")
@@ -73,6 +78,20 @@ def test_confidential_and_strata_are_no_quasi_identifiers():
         ({"confidential": ["age", "town", "pay", "ill"]}, "no usable column"),
         ({"numeric": ["town"]}, "'town' is str, not numeric"),
         ({"missing": "ignore"}, "unknown treatment of missing values 'ignore'"),
+        ({"missing": ["drop"]}, "unknown treatment of missing values"),
+        ({"numeric": 3}, "numeric takes a list of columns, got int"),
+        ({"numeric": [["age"]]}, "unknown numeric column"),
+        ({"numeric": (name for name in ["age"])}, "list of columns, got generator"),
+        ({"confidential": 3}, "confidential takes a list of columns, got int"),
+        ({"strata": ["ill"]}, "unknown strata column"),
+        ({"strata": ""}, "unknown strata column ''"),
+        ({"weights": [1, 2]}, "weights must be a dict like .*, got list"),
+        ({"weights": {"age": 10**400}}, "weight of 'age'"),
+        ({"domains": [1]}, "domains must be a dict like .*, got list"),
+        ({"domains": {"age": (0, 10**400)}}, "two finite numbers"),
+        ({"hierarchies": 3}, "hierarchies must be a dict like .*, got int"),
+        ({"hierarchies": {"town": 1}}, "hierarchy of 'town' is no Hierarchy: int"),
+        ({"standardize": "no"}, "standardize must be True or False"),
     ],
 )
 def test_bad_roles(parameters, message):
@@ -141,6 +160,35 @@ def test_infinite_values(value):
 def test_values_whose_squares_overflow(values, standardize):
     with pytest.raises(KanopyError, match="'x' overflow"):
         build(pd.DataFrame({"x": values}), standardize=standardize)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_weights_whose_costs_overflow(standardize):
+    """Distances beyond all floats once sent a search to rows that do not exist."""
+    frame = pd.DataFrame({"x": [1.0, 2.0, 5.0, 9.0], "t": list("abca")})
+    for weights in ({"x": 1e308}, {"t": 1e308}, {"x": 1e306, "t": 1e308}):
+        with pytest.raises(KanopyError, match="weighted costs overflow"):
+            build(frame, weights=weights, standardize=standardize)
+    assert build(frame, weights={"x": 1e300, "t": 1e300}).weights.tolist() == [1e300, 1e300]
+    with pytest.raises(KanopyError, match="weighted costs overflow"):
+        build(pd.DataFrame({"x": [9e153, -9e153]}), standardize=False)
+
+
+def test_whole_numbers_that_floats_cannot_tell_apart():
+    for dtype in (np.int64, "Int64", np.uint64):
+        close = pd.Series([2**62, 2**62 + 1, 2**62 + 3]).astype(dtype)
+        with pytest.raises(KanopyError, match="'x' holds whole numbers beyond 2\\^53"):
+            build(pd.DataFrame({"x": close}))
+        assert build(pd.DataFrame({"x": close}), nominal=["x"]).counts.tolist() == [1, 1, 1]
+    apart = pd.DataFrame({"x": [2**62, 2**62 + 4096, -(2**62), 2**62]})
+    assert len(np.unique(build(apart).X)) == 3
+
+
+def test_halves_of_floats_are_refused_wherever_they_stand():
+    frame = FRAME.assign(half=np.arange(4, dtype=np.float16))
+    for parameters in ({}, {"numeric": ["age"]}, {"confidential": ["half"]}):
+        with pytest.raises(KanopyError, match="'half' is float16; convert"):
+            build(frame, **parameters)
 
 
 def test_large_but_usable_values():
@@ -340,6 +388,12 @@ def test_taking_rows_is_building_from_them():
     assert part.fingerprint == again.fingerprint
     assert part.frame.index.tolist() == [13, 11]
     assert (part.name, part.confidential) == ("n", ("ill",))
+
+
+@pytest.mark.parametrize("rows", [[4], [-5], "x", 2, [0.5], [[0, 1]], [True]])
+def test_rows_that_are_not_there_cannot_be_taken(rows):
+    with pytest.raises(KanopyError, match="positions from 0 to 3"):
+        build().take(rows)
 
 
 def test_restricting_keeps_scale_and_codes():

@@ -132,6 +132,9 @@ def test_demo_draws_a_picture(tmp_path, monkeypatch):
         ),
         (("anonymize", "example:testdata", "-k", "3", "-m", "mdav", "-o", "x.doc"), "x.doc"),
         (("data", "fetch", "nothing"), "unknown"),
+        (("solve", "example:", "-k", "3"), "unknown example"),
+        (("solve", "example:testdata", "-k", "3", "--missing", "x"), "error, drop, category"),
+        (("solve", "example:testdata", "-k", "3", "--seed", "-1"), "seed = -1"),
     ],
 )
 def test_mistakes_give_one_line_and_exit_code_2(arguments, said, tmp_path, monkeypatch, capsys):
@@ -202,3 +205,21 @@ def test_names_are_dropped_before_roles_are_guessed(table, tmp_path):
     assert list(pd.read_csv(out).columns) == [*numbers, "sex"]
     with pytest.raises(kn.KanopyError, match="unknown column to drop 'nam'"):
         invoke(*asked, "--drop", "nam")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("solve", "--plot", "course.bmp"), "choose .png, .svg or .pdf"),
+        (("solve", "--plot", "nowhere/course.png"), "no such folder"),
+        (("solve", "-o", "folder.csv"), "it is a folder"),
+        (("compare", "--plot", "bars.bmp"), "choose .png, .svg or .pdf"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_the_work(arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("kanopy.cli.commands.solve_instance", None)
+    (tmp_path / "folder.csv").mkdir()
+    command, *target = arguments
+    with pytest.raises(kn.KanopyError, match=said):
+        invoke(command, "example:testdata", "-k", 3, *target)

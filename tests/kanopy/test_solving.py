@@ -93,12 +93,47 @@ def test_bad_initial_is_refused(initial, said):
         ({"k": 3, "cost": "hamming"}, "cost of method 'mdav'"),
         ({"k": 3, "method": "random", "cost": "hamming"}, "choose sse or range"),
         ({"k": 3, "control": 2}, "no meaning"),
+        ({"k": "3"}, "whole number, got str"),
+        ({"k": 3.0}, "whole number, got float"),
+        ({"k": 3, "method": ["mdav"]}, "unknown method"),
+        ({"k": 3, "method": None}, "unknown method"),
+        ({"k": 3, "cost": ["sse"]}, "unknown cost"),
+        ({"k": 3, "options": "runs"}, "options must be a dict"),
+        ({"k": 3, "seed": None}, "seed must be a whole number"),
+        ({"k": 3, "seed": -1}, "seed = -1"),
+        ({"k": 3, "seed": 1.5}, "seed must be a whole number"),
+        ({"k": 3, "must_link": 3}, "cannot keep pairs"),
+        ({"k": 3, "method": "branch-and-price", "must_link": 3}, "must list pairs of rows"),
+        ({"k": 3, "stop": kn.MaxRuntime}, "stop must be a rule"),
+        ({"k": 3, "stop": 0}, "stop must be a rule"),
+        ({"k": 3, "certificate": 3}, "by its path, got int"),
+        ({"k": 3, "certificate": "no such folder/proof.json"}, "no such folder"),
     ],
 )
 def test_bad_questions_are_answered_in_one_sentence(arguments, said):
     with pytest.raises(kn.KanopyError, match=said) as caught:
         kn.solve(kn.example("testdata"), **{"method": "mdav"} | arguments)
     assert len(str(caught.value)) < 1200
+
+
+@pytest.mark.parametrize("data", [None, 3, "census", [[1, 2]], np.zeros((4, 2)), {"a": [1, 2]}])
+def test_what_is_no_table_is_refused(data):
+    with pytest.raises(kn.KanopyError, match="data must be Microdata"):
+        kn.solve(data, 2)
+    with pytest.raises(kn.KanopyError, match="needs Microdata"):
+        kn.lower_bound(data, 2)
+
+
+@pytest.mark.parametrize("control", [1.5, True, [3], [["sex", ["age"]]]])
+def test_control_tables_that_are_none(control):
+    with pytest.raises(kn.KanopyError):
+        kn.solve(kn.example("survey"), 2, "chi-ex", control=control)
+
+
+def test_an_impossible_certificate_costs_no_time(slow, tmp_path):
+    for path in (tmp_path, tmp_path / "nowhere" / "proof.json"):
+        with pytest.raises(kn.KanopyError, match="cannot write"):
+            kn.solve(kn.example("testdata"), 3, "slow", certificate=path)
 
 
 def test_a_method_for_numbers_refuses_categories():

@@ -187,3 +187,43 @@ def test_columns_far_from_0_are_no_false_alarm():
     solution = kn.solve(data, 3, "mdav")  # verifies
     near = kn.Microdata.from_frame(pd.DataFrame({"a": values - 1e12}), standardize=False)
     assert solution.objective == pytest.approx(total_cost(near, solution.labels, "sse"), rel=1e-6)
+
+
+@pytest.mark.parametrize("names", [("_before", "_after"), ("before", "after")])
+def test_any_name_of_a_column_is_no_false_alarm(names):
+    frame = pd.DataFrame(dict(zip(names, (list("aabbcc") * 2, list("xy") * 6), strict=True)))
+    assert kn.solve(frame, 3, "chi-ex").status == "optimal"
+
+
+@pytest.mark.parametrize("method", ["ils", "doka-greedy"])
+def test_a_missing_value_is_told_from_any_text(method):
+    frame = pd.DataFrame({"a": ["missing value", None, "x"] * 4, "b": list("ab") * 6})
+    data = kn.Microdata.from_frame(frame, missing="category")
+    kn.verify(data, kn.solve(data, 4, method, cost="range", stop=kn.MaxIterations(20)))
+
+
+@pytest.mark.parametrize(
+    ("result", "k", "said"),
+    [
+        (None, 3, "released DataFrame, got NoneType"),
+        (pd.Series([1, 2]), 3, "released DataFrame, got Series"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), 3, "occur twice"),
+        (pd.DataFrame({"a": [[1], [2]]}), 3, "cannot be compared"),
+        (pd.DataFrame({"a": np.zeros(2, dtype=np.float16)}), 3, "cannot be compared"),
+        (pd.DataFrame({"a": [1, 2]}), "3", "k must be a whole number, got str"),
+        (pd.DataFrame({"a": [1, 2]}), 0, "k = 0"),
+        (pd.DataFrame({"a": [1, 2]}), None, "say which k"),
+    ],
+)
+def test_what_is_no_release_is_said_so(data, result, k, said):
+    with pytest.raises(kn.KanopyError, match=said):
+        kn.verify(data, result, k=k)
+    if k == 3:
+        with pytest.raises(kn.KanopyError, match=said):
+            kn.evaluate(data, result)
+
+
+def test_the_original_must_be_an_instance(data, good):
+    for ask in (kn.verify, kn.evaluate):
+        with pytest.raises(kn.KanopyError, match="must be Microdata, got DataFrame"):
+            ask(data.frame, good)

@@ -51,11 +51,23 @@ def test_a_registered_method_is_solvable_and_listed(dummy):
         ({"width": True}, "int"),
         ({"gamma": "x"}, "float"),
         ({"name": 3}, "str"),
+        ({"width": None}, "int like 3, got NoneType"),
+        ({"width": 2**63}, "'width' of 'dummy' is too large"),
+        ({3: 4}, "width, gamma, name, grid"),
+        ({("width",): 4}, "width, gamma, name, grid"),
+        (3, "options must be a dict like"),
+        ([("width", 2)], "options must be a dict like"),
     ],
 )
 def test_bad_options_are_named(dummy, options, said):
     with pytest.raises(kn.KanopyError, match=said):
         dummy.parse(options)
+
+
+def test_numbers_of_numpy_are_numbers(dummy):
+    parsed = dummy.parse({"width": np.int64(4), "gamma": np.float32(0.5)})
+    assert parsed == Options(width=4, gamma=0.5)
+    assert type(parsed.width) is int
 
 
 def test_options_of_a_method_without_any():

@@ -38,6 +38,18 @@ def test_first_has_the_shortest_time_limit():
         lambda: kn.GapReached(1.5),
         lambda: kn.NoImprovement(0),
         lambda: kn.First(),
+        lambda: kn.First(3),
+        lambda: kn.First(kn.MaxRuntime(1), None),
+        lambda: kn.First(kn.MaxRuntime),
+        lambda: kn.MaxRuntime("60"),
+        lambda: kn.MaxRuntime(None),
+        lambda: kn.MaxRuntime(True),
+        lambda: kn.MaxRuntime(float("nan")),
+        lambda: kn.MaxIterations(2.5),
+        lambda: kn.MaxNodes("3"),
+        lambda: kn.GapReached("1 %"),
+        lambda: kn.GapReached(float("nan")),
+        lambda: kn.NoImprovement(1.5),
     ],
 )
 def test_senseless_limits_are_refused(make):
