@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
+from keyword import iskeyword
 from typing import Any, TypeVar
 
 from kanopy.instances.errors import KanopyError, unknown
@@ -45,8 +46,16 @@ class Method:
     links: bool = False
 
     def parse(self, given: Mapping[str, Any]) -> Any:
-        """Options object from a mapping; an unknown name is an error that lists the known ones."""
+        """Options object from a mapping; an unknown name is an error that lists the known ones.
+
+        An option whose name is a word of Python's, such as ``lambda``, has an underscore at its end
+        and goes by either name.
+        """
         known = {option.name: option for option in fields(self.options)}
+        for name in filter(iskeyword, given):
+            if f"{name}_" in given:
+                raise KanopyError(f"option {name!r} of {self.name!r} is given twice")
+        given = {_as_field(name, known): value for name, value in given.items()}
         for name, value in given.items():
             if name not in known:
                 if not known:
@@ -134,11 +143,17 @@ def find_method(name: str) -> Method:
     return methods[name]
 
 
+def _as_field(name: str, known: Mapping[str, Any]) -> str:
+    return f"{name}_" if iskeyword(name) and f"{name}_" in known else name
+
+
 def _check_type(method: str, option: Field[Any], value: Any) -> None:
     default = option.default if option.default is not MISSING else None
     if default is None or value is None:
         return
     wanted = type(default)
+    if wanted is tuple and isinstance(value, list):  # as JSON has it
+        return
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
