@@ -26,5 +26,5 @@ def test_help_and_unknown_names_measure_nothing(capsys, monkeypatch):
         benchmarks.main(["--help"])
     assert end.value.code == 0
     assert "import kanopy" in capsys.readouterr().out
-    with pytest.raises(KanopyError, match="unknown benchmark 'grredy-search'.*greedy-search by"):
+    with pytest.raises(KanopyError, match="unknown benchmark 'grredy-search'"):
         benchmarks.main(["grredy-search"])
