@@ -78,7 +78,9 @@ def published_mean(scenario: str, method: str, measure: str) -> float | None:
     79.4
     """
     method, _ = split(method)
-    if measure == "weight" and method.startswith("own-"):
+    if measure == "weight":
+        if not method.startswith("own-"):
+            return None
         first, second = (FRACTIONAL[method[4]], {"e": "exact", "h": "heuristic"}[method[5]])
         table, place = "6.6", (f"{scenario}, {first}", second)
     else:

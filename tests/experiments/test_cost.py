@@ -12,6 +12,7 @@ def test_published_values_are_those_of_the_tables():
     assert cost.published_mean("adult200m5", "msafe:formulation=paper", "seconds") == 2.62
     assert cost.published_mean("200m5_100percent", "chi-ex", "seconds") is None
     assert cost.published_mean("200m5_100percent", "branch-and-price", "weight") is None
+    assert cost.published_mean("200m5_100percent", "safe", "weight") is None
 
 
 def test_measures_of_a_solution():
