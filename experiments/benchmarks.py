@@ -26,6 +26,7 @@ from rich.table import Table
 
 from kanopy.experiments.bench_frequency import short
 from kanopy.instances.datasets import load
+from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.files import read_table
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.problem import Problem
@@ -329,19 +330,26 @@ def _measure(number: int, results: multiprocessing.Queue[tuple[float, str, float
 
 def main(arguments: list[str]) -> int:
     """Run the chosen benchmarks, print the table, and count the limits that were missed."""
-    parser = argparse.ArgumentParser(description="the speeds and sizes we promise, measured")
-    parser.add_argument("words", nargs="*", help="parts of the names of benchmarks")
+    parser = argparse.ArgumentParser(
+        prog="benchmarks",
+        description=__doc__,
+        epilog="; ".join(benchmark.name for benchmark in BENCHMARKS),
+    )
+    parser.add_argument("names", nargs="*", help="parts of the names of those to run")
     parser.add_argument("--long", action="store_true", help="also those that take minutes")
-    given = parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
+    for word in asked.names:
+        if not any(word in benchmark.name for benchmark in BENCHMARKS):
+            raise unknown("benchmark", word, (benchmark.name for benchmark in BENCHMARKS))
     table = Table(title="benchmarks", title_justify="left")
     for heading in ("what", "measured", "limit", "peak memory", "paper", "", "remark"):
         table.add_column(heading)
     missed = 0
     context = multiprocessing.get_context("spawn")
     for number, benchmark in enumerate(BENCHMARKS):
-        if given.words and not any(word in benchmark.name for word in given.words):
+        if asked.names and not any(word in benchmark.name for word in asked.names):
             continue
-        if benchmark.long and not given.long:
+        if benchmark.long and not asked.long:
             continue
         results = context.Queue()
         process = context.Process(target=_measure, args=(number, results))
@@ -370,4 +378,7 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KanopyError as error:
+        sys.exit(str(error))

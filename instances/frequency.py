@@ -12,19 +12,24 @@ from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.tables import ControlTables
 
-_EXTRA_ERROR_STEPS = np.array([10, 20, 50, 100, 200, 1_000, 10_000, 100_000, 1_000_000])
+EXTRA_ERROR_STEPS = (10, 20, 50, 100, 200, 1_000, 10_000, 100_000, 1_000_000)
+"""Values from which a cell is allowed an extra error of 1, 2, … 9 (000, Appendix A)."""
 
 
-def allowed_extra_error(values: ArrayLike) -> NDArray[np.int64]:
+def allowed_extra_error(
+    values: ArrayLike, steps: Sequence[float] = EXTRA_ERROR_STEPS
+) -> NDArray[np.int64]:
     """Extra error g_t that SAFE allows a cell, by its original value (000, Appendix A).
 
-    0 below 10, then 1 from 10, 2 from 20, 3 from 50, 4 from 100, 5 from 200, 6 from 1 000, 7 from
-    10 000, 8 from 100 000 and 9 from 1 000 000.
+    It is the number of ``steps``, in increasing order, that the value reaches: 0 below 10, then 1
+    from 10, 2 from 20, 3 from 50, 4 from 100, 5 from 200, 6 from 1 000, 7 from 10 000, 8 from
+    100 000 and 9 from 1 000 000.
 
     >>> allowed_extra_error([9, 10, 49, 200, 1_000_000]).tolist()
     [0, 1, 2, 5, 9]
     """
-    return np.searchsorted(_EXTRA_ERROR_STEPS, np.asarray(values), side="right").astype(np.int64)
+    reached = np.searchsorted(np.asarray(steps), np.asarray(values), side="right")
+    return reached.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

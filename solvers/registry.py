@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
+from keyword import iskeyword
 from typing import Any, TypeVar
 
 import numpy as np
@@ -48,10 +49,19 @@ class Method:
     links: bool = False
 
     def parse(self, given: Mapping[str, Any]) -> Any:
-        """Options object from a mapping; an unknown name is an error that lists the known ones."""
+        """Options object from a mapping; an unknown name is an error that lists the known ones.
+
+        An option whose name is a word of Python's, such as ``lambda``, has an underscore at its end
+        and goes by either name.
+        """
         known = {option.name: option for option in fields(self.options)}
+        given = mapping(given, "options", '{"runs": 10}')
+        for name in given:
+            if isinstance(name, str) and iskeyword(name) and f"{name}_" in given:
+                raise KanopyError(f"option {name!r} of {self.name!r} is given twice")
         chosen: dict[str, Any] = {}
-        for name, value in mapping(given, "options", '{"runs": 10}').items():
+        for written, value in given.items():
+            name = _as_field(written, known)
             if not is_known(name, known):
                 if not known:
                     raise KanopyError(f"method {self.name!r} has no options, but got {name!r}")
@@ -139,6 +149,11 @@ def find_method(name: str) -> Method:
     return methods[name]
 
 
+def _as_field(name: Any, known: Mapping[str, Any]) -> Any:
+    keyword = isinstance(name, str) and iskeyword(name)
+    return f"{name}_" if keyword and f"{name}_" in known else name
+
+
 def _check_type(method: str, option: Field[Any], value: Any) -> None:
     default = option.default if option.default is not MISSING else None
     if default is None:  # the method checks its own
@@ -146,6 +161,8 @@ def _check_type(method: str, option: Field[Any], value: Any) -> None:
     wanted = type(default)
     if isinstance(value, int) and abs(value) >= 2**63:  # what no compiled loop can count to
         raise KanopyError(f"option {option.name!r} of {method!r} is too large; choose less")
+    if wanted is tuple and isinstance(value, list):  # as JSON has it
+        return
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):

@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kanopy.instances.errors import KanopyError
-from kanopy.instances.frequency import allowed_extra_error
+from kanopy.instances.frequency import EXTRA_ERROR_STEPS, allowed_extra_error
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.frequency.program import Ints
 from kanopy.solvers.frequency.safe_selection import NOBODY, WorkingCounts
@@ -56,8 +56,6 @@ _LONGEST_SLICE = 5
 @dataclass(frozen=True)
 class SafeOptions:
     """The parameters of 000, Appendix A, and of algorithm 3.
-
-    The extra errors g_t are Appendix A's unless the problem brings its own.
 
     Attributes
     ----------
@@ -81,6 +79,10 @@ class SafeOptions:
         Bounds b* that the improvement aims at (*target_bound_for_…_dim_tables*).
     max_iterations
         Most rounds of the improvement (*maximum_number_iterations_improvement_steps*).
+    extra_error
+        A cell may have an error g_t of 1 more if its original value reaches the first of these, of
+        2 more from the second on, and so on (*allowed_extra_error_on_table_cell_t*); () allows
+        none. A problem that brings its own tolerance keeps it.
     max_exceedings
         The improvement lowers bounds as long as fewer cells exceed them
         (*max_number_exceedings*).
@@ -99,6 +101,7 @@ class SafeOptions:
     target_one_dim: int = 2
     target_higher_dim: int = 3
     max_iterations: int = 20
+    extra_error: tuple[int, ...] = EXTRA_ERROR_STEPS
     max_exceedings: int = 10
     max_total_exceedings: int = 100
 
@@ -115,7 +118,7 @@ def complete(problem: Problem, options: SafeOptions) -> Problem:
     tolerance = problem.tolerance
     if tolerance is None:
         original = problem.control.values(problem.data.counts)
-        tolerance = allowed_extra_error(original).astype(np.float64)
+        tolerance = allowed_extra_error(original, options.extra_error).astype(np.float64)
     return replace(problem, tolerance=tolerance, total=None)
 
 
@@ -135,6 +138,9 @@ def _check(options: SafeOptions, k: int) -> None:
         value = getattr(options, name)
         if value is not None and value < low:
             raise KanopyError(f"{name} = {value}; for k = {k} choose at least {low}")
+    steps = list(options.extra_error)
+    if steps != sorted(steps):
+        raise KanopyError(f"extra_error = {steps}; choose values in increasing order")
     if options.slice_size > _LONGEST_SLICE:
         raise KanopyError(
             f"slice_size = {options.slice_size} means {2 * k + 1} to that power changes a slice; "

@@ -62,7 +62,7 @@ class ExactOptions(RandomOptions):
     gamma
         γ, the weight of the duals, from 0 (original) to 1 (reduced costs).
     lambda_
-        λ > 0, the reward for each row of a cluster.
+        λ > 0, the reward for each row of a cluster; also by the name ``lambda``.
     most_columns
         n_max of Algorithm 5; 0 sets no limit.
     leftovers

@@ -12,6 +12,7 @@ def test_published_values_are_those_of_the_tables():
     assert cost.published_mean("adult200m5", "msafe:formulation=paper", "seconds") == 2.62
     assert cost.published_mean("200m5_100percent", "chi-ex", "seconds") is None
     assert cost.published_mean("200m5_100percent", "branch-and-price", "weight") is None
+    assert cost.published_mean("200m5_100percent", "safe", "weight") is None
 
 
 def test_measures_of_a_solution():
@@ -40,6 +41,7 @@ def runs(**values):
             "weight": chi2,
             "kept": True,
             "deviation": chi2,
+            "proven": 9.0 if method == "branch-and-price" else None,
             **{f"max_abs_{d}d": chi2 for d in (1, 2, 3)},
         }
         for method, chi2 in values.items()
@@ -88,6 +90,37 @@ def test_own_star_is_compared_with_safe_where_that_keeps_the_rows():
     (finding,) = [f for f in cost_findings.of_own_star(given) if "than safe" in f.claim]
     assert finding.holds
     assert finding.detail == "own* 11.00, safe 12.00"
+
+
+def test_gaps_are_those_to_the_proven_least_weight():
+    given = runs(**{"own*": 9, "own-eee": 12, "branch-and-price": 9})
+    (finding,) = [f for f in cost_findings.of_own_star(given) if "proven" in f.claim]
+    assert finding.holds
+    assert "own* 0.00 %, own-eee 25.00 %" in finding.detail
+    worse = cost_findings.of_own_star(runs(**{"own*": 10, "branch-and-price": 10}))
+    assert [f.holds for f in worse if "proven" in f.claim] == [False]  # not proven, though equal
+    alone = cost_findings.of_own_star(runs(**{"own*": 9}))
+    assert [f.holds for f in alone if "proven" in f.claim] == [None]
+
+
+def test_pipelines_have_the_parameters_of_table_6_5(monkeypatch):
+    asked = []
+
+    def remember(data, spec, **given):
+        asked.append((spec, given["options"]))
+        return solved(data, "safe")
+
+    solved = cost_studies.solved
+    monkeypatch.setattr(cost_studies, "solved", remember)
+    make = {"200m5_2percent": lambda seed: kn.generate("synthetic", n=40, p=0.5, k=3, seed=seed)}
+    methods = ["own-eee", "own-hhg:lambda_=2", "own*", "safe"]
+    cost_studies.compare_methods(make, methods, 1, 5.0, lambda _text: None)
+    assert asked == [
+        ("own-eee", {"gamma": 0.75, "lambda_": 3.0}),
+        ("own-hhg:lambda_=2", {"gamma": 0.25, "lambda_": 2}),
+        ("own*", {}),
+        ("safe", {}),
+    ]
 
 
 def test_the_quick_form_prints_means_and_findings(capsys):

@@ -1,9 +1,11 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.examples import PARTITIONS, example, examples, partition
 from kanopy.instances.microdata import Microdata
+from kanopy.solvers.costs import total_cost
 
 
 def sse(values: np.ndarray) -> float:
@@ -113,6 +115,18 @@ def test_aggregation_tables_of_both_scenarios():
     ]
     for status in ("empl", "unempl", "inact"):
         assert original[status,] == first[status,] == second[status,] == 3
+
+
+def test_distances_to_a_representative_do_not_tell_clusters_apart():
+    """000, example 4.1.1, fig. 4.1."""
+    rows = [("f", "GER"), ("f", "OTH"), ("m", "GER"), ("f", "GER"), ("f", "OTH"), ("f", "OTH")]
+    data = Microdata.from_frame(pd.DataFrame(rows, columns=["sex", "citizenship"]))
+    first, second = (data.restrict(np.arange(i, i + 3)) for i in (0, 3))
+    for cluster in (first, second):
+        assert (cluster.codes != cluster.codes[0]).sum() == 2
+    together = np.zeros(3, dtype=np.int64)
+    assert total_cost(first, together, "hamming") == 4
+    assert total_cost(second, together, "hamming") == 2
 
 
 def test_plurality_mode_is_an_impossible_row():

@@ -341,6 +341,19 @@ def test_wrong_options_are_named():
         kn.solve(frame, 2, "aggregation-greedy")
 
 
+def test_lambda_goes_by_its_own_name():
+    data = kn.generate("synthetic", n=60, p=0.5, k=3, seed=1)
+    by_name, by_field, default = (
+        kn.solve(data, 3, "own-hhg", options=given)
+        for given in ({"lambda": 0.01}, {"lambda_": 0.01}, {})
+    )
+    assert by_name.labels.tolist() == by_field.labels.tolist() != default.labels.tolist()
+    with pytest.raises(kn.KanopyError, match="'lambda' of 'own-hhg' is given twice"):
+        kn.solve(data, 3, "own-hhg", options={"lambda": 1.0, "lambda_": 2.0})
+    with pytest.raises(kn.KanopyError, match="unknown option of 'own-hhg' 'class'"):
+        kn.solve(data, 3, "own-hhg", options={"class": 1.0})
+
+
 def test_given_clusters_are_aggregated_by_every_method():
     data = kn.example("aggregation")
     labels = [0, 0, 0, 1, 1, 1, 2, 2, 2]

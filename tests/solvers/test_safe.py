@@ -30,7 +30,7 @@ def literal(data, k, control, options):
     tables = data.tables(control)
     A = tables.matrix.toarray()[:, order]
     y0 = data.counts[order]
-    g = kn.measures.allowed_extra_error(A @ y0)
+    g = np.array([sum(value >= step for step in options.extra_error) for value in A @ y0])
     algorithm = safe_literal.Safe(A, y0, tables.dimension, g, k, options)
     counts = np.empty_like(y0)
     counts[order] = algorithm.run()
@@ -44,6 +44,7 @@ SETTINGS = [
     SafeOptions(bound_one_dim=0, bound_higher_dim=0, max_gap=0, target_one_dim=0),
     SafeOptions(stagnation=0.5, first_part=3, part=1, max_exceedings=2, max_total_exceedings=4),
     SafeOptions(target_one_dim=0, target_higher_dim=1, max_exceedings=1),
+    SafeOptions(bound_one_dim=0, bound_higher_dim=0, extra_error=(2, 4, 5)),
     SafeOptions(target_one_dim=0, target_higher_dim=0, max_iterations=3, max_exceedings=50),
 ]
 
@@ -63,6 +64,27 @@ def test_the_printed_algorithms_give_the_same_counts(k, tables):
         changed_rows += int(s.counts.sum()) != data.n
     assert stages == {1, 2, 3, 4}
     assert changed_rows
+
+
+def test_every_parameter_of_appendix_a_has_its_published_default():
+    default = SafeOptions()
+    assert (default.bound_one_dim, default.bound_higher_dim, default.max_gap) == (2, 3, 3)
+    assert default.allowed_deviation is None  # k, which is 3 there
+    assert (default.first_part, default.part, default.slice_size) == (5000, 500, 3)
+    assert default.stagnation == 0.02
+    assert (default.target_one_dim, default.target_higher_dim) == (2, 3)
+    assert default.max_iterations == 20
+    assert default.extra_error == (10, 20, 50, 100, 200, 10**3, 10**4, 10**5, 10**6)
+
+
+def test_extra_errors_can_be_chosen():
+    data = kn.generate("synthetic", n=60, p=0.5, k=3, seed=1)
+    none, some = (
+        kn.solve(data, 3, "safe", options={"extra_error": steps}) for steps in ([], [2, 3])
+    )
+    assert none.problem.tolerance.max() == 0
+    values = data.tables(3).values(data.counts)
+    assert some.problem.tolerance.tolist() == (np.clip(values, 1, 3) - 1).tolist()
 
 
 def test_examples_of_the_thesis():
@@ -135,6 +157,8 @@ def test_a_number_of_rows_other_than_the_original_is_refused():
         ({"allowed_deviation": 1}, "allowed_deviation = 1; for k = 5 choose at least 2"),
         ({"slice_size": 6}, "choose at most 5"),
         ({"part": 0}, "part = 0"),
+        ({"extra_error": [20, 10]}, "increasing order"),
+        ({"extra_error": 10}, "must be tuple"),
     ],
 )
 def test_senseless_options_are_refused(options, message):
