@@ -28,6 +28,7 @@ PARTS: tuple[tuple[str, ...], ...] = (
     ("gentile-4",),
     ("cost-6.8",),
     ("liang-fig2a",),
+    ("liang-fig2a-8",),
     ("liang-fig3",),
     ("thaeter-B.1",),
     ("liang-fig6-k3", "liang-fig6-k5"),

@@ -17,7 +17,7 @@ from kanopy.solvers.branch_and_price.enumeration import choose, list_clusters
 from kanopy.solvers.branch_and_price.master import Relaxation
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.start import padded
-from kanopy.solvers.branch_and_price.subset_row import separate
+from kanopy.solvers.branch_and_price.subset_row import kinds_of_cuts, separate
 
 SURE = 0.98
 LIKELY = 0.6
@@ -29,8 +29,8 @@ LAST_ROWS, LAST_MERGED = 900, 2500
 """This many rows over k² are left to a MIP, the second where rows are merged to types; larger
 clusters make it harder. Rows in clusters of one type only do not count."""
 
-DIVE_CUTS = 50
-"""Cuts added at each step of a dive."""
+DIVE_CUTS, DIVE_ROWS = 50, 8
+"""Cuts added at each step of a dive, and their rows at most."""
 
 LAST_COLUMNS = 300
 LAST_PER_TYPE = 5
@@ -117,7 +117,9 @@ def _cut(
         return relaxation
     x = np.zeros(len(master))
     x[: len(relaxation.x)] = relaxation.x
-    cuts = separate(master.clusters, x, master.multiplicities, master.k, DIVE_CUTS)
+    copies = master.multiplicities
+    small = [kind for kind in kinds_of_cuts(copies, master.k) if kind[0] <= DIVE_ROWS]
+    cuts = separate(master.clusters, x, copies, master.k, DIVE_CUTS, kinds=small)
     if len(cuts) == 0:
         return relaxation
     master.add_cuts(cuts)

@@ -58,8 +58,8 @@ FEW_COLUMNS = 2500
 ROOT_NODES = 200
 """Nodes of that MIP at the root of a search that can branch."""
 
-SAMPLE_NODES = 50
-"""Nodes of a MIP that only looks for a better partition."""
+SAMPLE_NODES, SAMPLE_PER_ROW = 50, 5
+"""Nodes of a MIP that only looks for a better partition, and its columns per row at most."""
 
 WIDE = 1e-3
 """Relative gap above which that MIP is run."""
@@ -330,9 +330,8 @@ class Engine:
         wide = self.upper() - self.lower > WIDE * self.upper()
         if self.done() or not wide or not self.options.enumeration or self.step > 0:
             return
-        listed = list_clusters(
-            self.pricer, self.proof, self.target(), self.clock, FEW_COLUMNS, self.links
-        )
+        most = min(FEW_COLUMNS, SAMPLE_PER_ROW * self.problem.n)
+        listed = list_clusters(self.pricer, self.proof, self.target(), self.clock, most, self.links)
         if listed is not None:
             self.choose_from(listed, self.proof, self.links, SAMPLE_NODES)
 

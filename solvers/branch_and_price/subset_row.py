@@ -11,6 +11,8 @@ into (jk−1)/k clusters of k.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,8 +28,8 @@ SINGLE = ((3, 2), (5, 2), (5, 3))
 GROUPS = (2, 3, 4)
 """Numbers j of the sets of jk−1 types that are tried with q = k."""
 
-MOSTLY = 0.9
-"""Share of single types above which these are tried."""
+MOSTLY, LARGEST = 0.9, 14
+"""Share of single types above which these are tried, and the largest set."""
 
 COPIES = ((1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (4, 3), (5, 3), (5, 4))
 """(|T|, q) worth trying where types have copies."""
@@ -41,7 +43,8 @@ def kinds_of_cuts(multiplicities: Ints, k: int) -> list[tuple[int, int]]:
     """
     kinds = SINGLE if multiplicities.max() == 1 else COPIES
     groups = GROUPS if np.mean(multiplicities == 1) > MOSTLY else ()
-    return list(dict.fromkeys([*kinds, *((j * k - 1, k) for j in groups)]))
+    whole = [(j * k - 1, k) for j in groups if j * k - 1 <= LARGEST]
+    return list(dict.fromkeys([*kinds, *whole]))
 
 
 def separate(
@@ -52,8 +55,11 @@ def separate(
     most: int,
     most_per_type: int = 5,
     violation: float = 0.02,
+    kinds: Sequence[tuple[int, int]] = (),
 ) -> Cuts:
     """The most violated cuts found, at most ``most`` and ``most_per_type`` on any type.
+
+    Without ``kinds``, those of :func:`kinds_of_cuts` are tried.
 
     >>> clusters = np.array([[0, 1], [1, 2], [0, 2]], dtype=np.int32)
     >>> cuts = separate(clusters, np.full(3, 0.5), np.ones(3, dtype=np.int64), 2, 10)
@@ -70,7 +76,7 @@ def separate(
         return Cuts()
     starts, columns, times = _by_type(rows, number)
     found: dict[tuple[tuple[int, ...], int], float] = {}
-    for size, divisor in kinds_of_cuts(multiplicities, k):
+    for size, divisor in kinds or kinds_of_cuts(multiplicities, k):
         sets, broken = _search(
             rows, values, starts, columns, times, multiplicities, touched, size, divisor, violation
         )

@@ -6,8 +6,8 @@ dissolved, mixed and divided anew around random rows; each change is followed by
 and kept if it is better, or worse by no more than the temperature allows. The temperature falls in
 cycles that begin at the best partition so far. After a cycle, the clusters of both partitions fall
 into independent parts, and of each part the cheaper side is taken, so a cycle pays if it improved
-anything anywhere. Short cycles leave many such parts, and therefore come first; where several in a
-row find nothing better, they become twice as long.
+anything anywhere. Short cycles leave many such parts, and therefore come first; when a round
+of several temperatures saves little, they become twice as long.
 
 Under a time limit cycles take half of the time. The clusters that the later ones met become columns
 of a set-partitioning program (:mod:`seen`), out of which MIPs choose a better partition region by
@@ -59,9 +59,12 @@ BURST = 1_000_000
 QUENCH = 0.1
 """Length of the end of a cycle, at temperature 0, as a share of the cooling."""
 
-WARMTHS, TRIES = (0.5, 1.0), 4
-"""Relative temperatures of the cycles in turn, and those without a better partition after which
-they become longer."""
+WARMTHS = (0.5, 1.0, 3.0)
+"""Relative temperatures of the cycles in turn."""
+
+PAYS = 1e-3
+"""Share of the cost that one round of these temperatures must save; if not, cycles become longer.
+"""
 
 SLOW = 0.5
 """Share of the time that cycles take before the program does."""
@@ -76,8 +79,9 @@ ROUNDS, WARM, SLACK = 5, 0.4, 0.01
 """Relaxations before a program, the relative temperature of the cycles after each, and the reduced
 cost, as a share of the gap, up to which these collect."""
 
-PRICED = 10.0
-"""Seconds left above which the program also gets clusters that pricing finds."""
+PRICED, PRICING = 10.0, 0.2
+"""Seconds left above which the program also gets clusters that pricing finds, and the share of them
+that pricing may take."""
 
 ONA_ROWS = 20_000
 """Rows up to which ONA* is quick enough to begin with."""
@@ -102,13 +106,13 @@ class ILSOptions:
     first_cycle
         Iterations of the first cycle, per row.
     cycles
-        Lengths of cycles without a better partition after which the search ends.
+        Rounds of cycles without a better partition after which the search ends.
     fill_time
         Let the last cycles fill a time limit. Without, lengths never depend on the clock, so runs
         that end by another rule are alike.
     """
 
-    neighbours: int = 10
+    neighbours: int = 12
     hot: float = 0.2
     cold: float = 0.02
     first_cycle: int = 1
@@ -153,19 +157,21 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
         cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
     share = run.remaining() * (SLOW if cooling.seen is not None else 1.0)
     end = run.elapsed() + share if limited else math.inf
-    length, failures, warmths = options.first_cycle * problem.n, 0, itertools.cycle(WARMTHS)
-    while failures < options.cycles * TRIES:
+    length, failures, before = options.first_cycle * problem.n, 0, math.inf
+    for number, warmth in enumerate(itertools.cycle(WARMTHS), 1):
         began = run.elapsed()
         collecting = cooling.seen is not None and end - began < COLLECTING * share
         slack = math.inf if collecting else -math.inf
-        done, better = cooling.cycle(next(warmths) * options.hot, length, slack)
+        done, _ = cooling.cycle(warmth * options.hot, length, slack)
         if not done:
             return
-        failures = 0 if better else failures + 1
-        seconds = run.elapsed() - began
-        longer = failures > 0 and failures % TRIES == 0
-        length = next_length(length, seconds, end - run.elapsed(), longer)
-        if length == 0:
+        longer = number % len(WARMTHS) == 0
+        if longer:
+            total = float(cooling.price.sum())
+            failures = 0 if total < before else failures + 1
+            longer, before = before - total < PAYS * total, total
+        length = next_length(length, run.elapsed() - began, end - run.elapsed(), longer)
+        if length == 0 or failures == options.cycles:
             break
     if cooling.seen is not None:
         combine(cooling, cooling.seen, options.first_cycle * problem.n)
@@ -199,7 +205,7 @@ def combine(cooling: Cooling, seen: SeenClusters, shortest: int) -> None:
     if seen.relax(cooling.best, cooling.price, clock) is None:
         return
     if run.remaining() > PRICED:
-        seen.price(run.problem.cost, clock.within(0.5 * run.remaining()))
+        seen.price(run.problem.cost, clock.within(PRICING * run.remaining()))
     failures = 0
     while failures < options.cycles:
         improved = False
