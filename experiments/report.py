@@ -1,7 +1,7 @@
 """``kanopy report``: one page that needs nothing else, and each figure and table as a file.
 
 The page has no script and no address outside itself: it opens from disk, prints, and reads on a
-phone, where wide tables scroll by themselves.
+phone, where wide tables and figures scroll by themselves.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ th, td { padding: .2rem .5rem; border-bottom: 1px solid #e6e6e6; text-align: rig
   white-space: nowrap; overflow-wrap: normal; }
 th:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
 .near { background: #e3f1ea; } .far { background: #f8e6da; }
-svg { max-width: 100%; height: auto; }
+figure { margin: 0; overflow-x: auto; } svg { max-width: 100%; height: auto; }
+@media (max-width: 40rem) { svg { max-width: none; zoom: .8; } }
 nav ul { columns: 14rem; padding-left: 1.1rem; font-size: .85rem; }
 details > summary { cursor: pointer; color: #1b6e53; font-size: .85rem; margin: .4rem 0; }
 """
@@ -229,7 +230,7 @@ def _html(section: Section, quick: bool) -> str:
         f'<p class="source">{html.escape(experiment.source)} · {html.escape("; ".join(notes))}</p>',
     ]
     if section.figure:
-        parts.append(f'<figure style="margin:0">{section.figure}</figure>')
+        parts.append(f"<figure>{section.figure}</figure>")
     if section.table[["published", "ours"]].notna().any(axis=None):
         marks = _marks(section.table).mask(timed(experiment, section.table), "")
         table = f'<div class="wide">{_html_table(section.table, marks)}</div>'

@@ -5,7 +5,8 @@ A value of an entry is a field of the record (``objective``, ``runtime``, …), 
 ============= ====================================================================================
 ``proven:x``  100·(x − b)/x, where b is the best bound that any record of the experiment or the
               best known solutions have for the same instance, k and cost (002, eq. 15)
-``gap:x``     (x − x*)/x*, where x* is the least x of the same column, instance and k (000, 6.1.1)
+``gap:x``     (x − x*)/x*, where x* is the least x of the same column, instance and k (000, 6.1.1);
+              none where there is nothing to compare with
 ``over:x``    x over that of the first row of the same column, instance and k (003, figs. 2 and 4)
 ``optimal``   1 if proven, else 0
 ``option:x``  the option x of the task, for ``summary="best"``
@@ -67,8 +68,10 @@ def values(entries: Sequence[Entry], records: Mapping[Task, Record]) -> pd.DataF
     frame = frame.astype(dict.fromkeys(("objective", "bound", "value"), float))
     kind = frame["wanted"].map(lambda wanted: wanted.partition(":")[0])
     frame.loc[kind == "proven", "value"] = _proven(frame)[kind == "proven"]
-    best = frame.groupby(_SAME)["value"].transform("min")
-    # Where the best is 0 no gap is defined (000, 6.1.1, assumes it is not).
+    same = frame.groupby(_SAME)["value"]
+    # Where the best is 0 no gap is defined (000, 6.1.1, assumes it is not); nor is there one to
+    # itself, while the others have not been run yet.
+    best = same.transform("min").where(same.transform("count") > 1)
     frame.loc[kind == "gap", "value"] = ((frame["value"] - best) / best.where(best > 0))[
         kind == "gap"
     ]
@@ -156,9 +159,20 @@ def _pairs(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["row", "column", "ours"])
 
 
+def _with_all_options(frame: pd.DataFrame, entries: Sequence[Entry]) -> pd.DataFrame:
+    """Rows of which every option was tried: the best of some is not the best."""
+    wanted: dict[str, set[str]] = {}
+    for entry in entries:
+        wanted.setdefault(entry.row, set()).add(entry.task.options)
+    tried = frame.groupby("row")["options"].nunique()
+    return frame[frame["row"].map(lambda row: bool(tried[row] == len(wanted[row])))]
+
+
 def _behaviour(frame: pd.DataFrame) -> pd.DataFrame:
-    """How values go over three columns, counted (000, figure 6.2)."""
+    """How values go over three columns, counted (000, figure 6.2), where all three are there."""
     wide = frame.pivot_table("value", ["row", "instance", "group"], "column").dropna()
+    if len(wide.columns) != 3:
+        return pd.DataFrame(columns=["row", "column", "ours"])
     low, middle, high = (wide[name] for name in sorted(wide.columns))
     up, down = (low <= middle) & (middle <= high), (low >= middle) & (middle >= high)
     best = (middle < low) & (middle < high)
@@ -202,7 +216,10 @@ def compared(
     The quick form has other instances than the paper: no published value stands beside it.
     """
     entries = experiment.entries(quick)
-    found = cells(values(entries, records), experiment.summary)
+    frame = values(entries, records)
+    if experiment.summary == "pairs":
+        frame = _with_all_options(frame, entries)
+    found = cells(frame, experiment.summary)
     if quick or experiment.published is None:
         theirs = pd.DataFrame(columns=["row", "column", "published"])
     else:

@@ -118,7 +118,7 @@ def _problems(quick: bool) -> list[Entry]:
 
 def _grid(scenario: str, fractional: str, quick: bool) -> Iterable[tuple[float, float, str, Task]]:
     for gamma in GAMMAS[::2] if quick else GAMMAS:
-        for reward in (1.5,) if quick else LAMBDAS:
+        for reward in (0.5, 1.5) if quick else LAMBDAS:  # two, or there is nothing to compare
             for instance in instances(scenario, quick):
                 given = options(gamma=gamma, lambda_=reward)
                 method = f"own-{fractional}eg"

@@ -126,12 +126,18 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path):
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
 @pytest.mark.parametrize("width", [1200, 390])
 def test_chromium_shows_every_figure_within_the_screen(report, width, tmp_path):
-    """The page measures itself: nothing is wider than the screen, and every figure has a size."""
+    """The page measures itself: nothing is wider than the screen, and every figure has a size.
+
+    On a phone a figure scrolls in its frame, so that its letters stay large enough to read.
+    """
     probe = """<script>addEventListener('load', () => {
       const boxes = [...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect());
       document.title = [document.documentElement.scrollWidth, innerWidth, boxes.length,
         Math.min(...boxes.map(b => b.width)), Math.min(...boxes.map(b => b.height)),
-        Math.max(...boxes.map(b => b.right))].join(' ');
+        Math.max(...[...document.querySelectorAll('figure')].map(
+          f => f.getBoundingClientRect().right)),
+        Math.min(...[...document.querySelectorAll('svg text')].map(
+          t => t.getBoundingClientRect()).map(b => Math.max(b.width, b.height)))].join(' ');
       document.body.setAttribute('data-measured', document.title); });</script>"""
     page = tmp_path / "page.html"
     page.write_text(report[1].replace("</head>", f"{probe}</head>"))
@@ -142,9 +148,11 @@ def test_chromium_shows_every_figure_within_the_screen(report, width, tmp_path):
     ).stdout  # fmt: skip
     found = re.search(r'data-measured="([^"]+)"', said)
     assert found
-    across, screen, number, narrowest, lowest, right = map(float, found.group(1).split())
+    measured = map(float, found.group(1).split())
+    across, screen, number, narrowest, lowest, right, letters = measured
     assert number == report[1].count("<svg")
     assert across <= screen
     assert narrowest > 200
     assert lowest > 50
     assert right <= screen
+    assert letters > 7

@@ -4,10 +4,11 @@ import pandas as pd
 import pytest
 
 from kanopy.experiments.catalogue import catalogue
+from kanopy.experiments.figures import draw
 from kanopy.experiments.results import RESULTS, kept_results, write_results
 from kanopy.experiments.specs import KEY, Entry, Experiment, Task, choose
 from kanopy.experiments.store import Record, Store, is_done
-from kanopy.experiments.tables import compared
+from kanopy.experiments.tables import compared, values
 
 TASKS = [
     Task("adult rows=200 columns=5 seed=1", "own-hhg", 3, "", '{"gamma": 0.5}', measures=("loss",)),
@@ -73,6 +74,13 @@ def test_what_comes_with_kanopy_belongs_to_the_catalogue():
             assert tuple(kind(value) for kind, value in zip(types, row, strict=True)) in tasks
         assert not (frame["error"] != "").any()
         assert path.stat().st_size < 2_000_000
+
+
+def test_every_table_and_figure_can_be_made_of_the_files_however_little_they_have():
+    for chosen in catalogue():
+        if kept := kept_results(chosen.tasks()):
+            compared(chosen, kept)
+            draw(chosen, values(chosen.entries(False), kept), kept)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 import multiprocessing
-import os
 import random
-import signal
 import sys
 import time
 from dataclasses import replace
@@ -9,6 +7,7 @@ from functools import partial
 
 import campaigns
 import pytest
+from sizes import how_many
 
 from kanopy.experiments import quantities, runner
 from kanopy.experiments.runner import campaign, execute, thinned, unavailable
@@ -18,8 +17,7 @@ from kanopy.experiments.tables import compared
 from kanopy.solvers.trace import Event, Trace
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-KILLS = int(os.environ.get("KANOPY_KILLS", "2"))
-"""Ten in the long form: KANOPY_KILLS=10."""
+KILLS = how_many(2, 10)
 
 TASK = Task("example:testdata", "mdav", 3, "sse", measures=("loss",))
 
@@ -119,17 +117,21 @@ def test_a_failed_run_is_recorded_and_does_not_stop_the_rest(tmp_path):
 
 def test_a_run_whose_process_dies_is_found_and_recorded(tmp_path, monkeypatch):
     store = Store(tmp_path / "results.sqlite")
-    monkeypatch.setattr(runner, "execute", dies_for_seed_7)
+    monkeypatch.setattr(runner, "execute", campaigns.dies_for_seed_7)
     tasks = [replace(TASK, seed=seed) for seed in (7, 8)]
     outcome = campaign(tasks, store, jobs=2)
     assert (outcome.run, outcome.failed) == (1, 1)
     assert "process died" in store.find(tasks[0]).error
 
 
-def dies_for_seed_7(task):
-    if task.seed == 7:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return execute(task)
+def test_a_run_whose_process_dies_once_is_run_again_and_counted_once(tmp_path, monkeypatch):
+    store = Store(tmp_path / "results.sqlite")
+    monkeypatch.setattr(runner, "execute", partial(campaigns.deadly, str(tmp_path)))
+    tasks = [replace(TASK, seed=seed) for seed in (5, 6, 7)]
+    outcome = campaign(tasks, store, jobs=2)
+    assert (tmp_path / "met").exists()
+    assert (outcome.run, outcome.failed) == (3, 0)
+    assert number_of_runs(store.path) == 3
 
 
 def test_results_of_older_code_count_only_on_request(tmp_path, monkeypatch):

@@ -44,10 +44,29 @@ def test_gaps_of_the_thesis_are_to_the_best_of_the_column_and_instance():
             ("a", "c", "i", 10.0, None, "gap:objective"),
             ("b", "c", "i", 15.0, None, "gap:objective"),
             ("a", "d", "i", 30.0, None, "gap:objective"),
+            ("b", "d", "i", 60.0, None, "gap:objective"),
             ("b", "c", "j", 7.0, None, "gap:objective"),
+            ("a", "c", "j", 7.0, None, "gap:objective"),
         ]
     )
-    assert values(entries, kept)["value"].tolist() == [0.0, 0.5, 0.0, 0.0]
+    assert values(entries, kept)["value"].tolist() == [0.0, 0.5, 0.0, 1.0, 0.0, 0.0]
+
+
+def test_nothing_has_a_gap_to_itself():
+    """While the others have not been run, the only one is not the best of anything."""
+    entries, kept = make(
+        [("a", "c", "i", 10.0, None, "gap:objective"), ("b", "c", "i", 9.0, None, "gap:objective")]
+    )
+    del kept[entries[1].task]
+    assert values(entries, kept).empty
+
+
+def test_the_best_pair_is_told_where_all_were_tried():
+    entries, kept = make([("a", "pair", "i", w, None, "objective") for w in (3.0, 2.0, 4.0)])
+    experiment = Experiment("n", "t", "s", lambda quick: entries, "r", summary="pairs")
+    assert compared(experiment, kept)["ours"].tolist() == [1.0]
+    del kept[entries[2].task]
+    assert compared(experiment, kept).empty
 
 
 def test_ratios_to_the_first_row():
@@ -122,6 +141,7 @@ def test_behaviour_over_three_values():
         ]
     frame = pd.DataFrame(rows, columns=["row", "column", "instance", "group", "value"])
     assert cells(frame, "behaviour")["ours"].tolist() == [1, 1, 1, 1]
+    assert cells(frame[frame["column"] != "2"], "behaviour").empty
 
 
 def test_published_beside_ours_in_the_published_order():
