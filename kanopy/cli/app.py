@@ -173,7 +173,8 @@ def anonymize(
     keep_identifiers: Annotated[
         bool,
         typer.Option(
-            "--keep-identifiers", help="also columns without a role that differ in every row"
+            "--keep-identifiers",
+            help="also columns that differ in every row and have no given role",
         ),
     ] = False,
 ) -> None:

@@ -6,7 +6,7 @@ import importlib.metadata
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -103,16 +103,24 @@ def check(path: Path, file: str, backend: str | None = None) -> None:
     print(f"{certificate.cost}, k = {certificate.k}, {data.n} rows: {checked}")
 
 
+def different_everywhere(data: Microdata, columns: Sequence[str]) -> list[str]:
+    """Those of the columns that look like names: texts or whole numbers that never repeat."""
+    return [
+        column
+        for column in columns
+        if data.n > 1 and data.frame[column].nunique() == data.n
+        if not is_float_dtype(data.frame[column])
+    ]
+
+
 def warn_of_identifiers(data: Microdata) -> None:
     """Say so if a column looks like names: its values would be published as value sets."""
-    for column in (*data.nominal, *data.confidential):
-        values = data.frame[column]
-        if data.n > 1 and values.nunique() == data.n and not is_float_dtype(values):
-            print(
-                f"warning: {column!r} differs in every row; if it identifies people, "
-                f"leave it out with --drop {column}",
-                file=sys.stderr,
-            )
+    for column in different_everywhere(data, (*data.nominal, *data.confidential)):
+        print(
+            f"warning: {column!r} differs in every row; if it identifies people, "
+            f"leave it out with --drop {column}",
+            file=sys.stderr,
+        )
 
 
 def anonymize(
@@ -128,12 +136,18 @@ def anonymize(
     check_target(output)
     with working(f"reading {file}"):
         data = read_instance(file, columns)
-    warn_of_identifiers(data)
     left_out = [] if kept.keep_identifiers else identifiers(data)
+    if not (kept.keep_identifiers or columns.numeric or columns.nominal):
+        # nobody asked for these to be quasi-identifiers, and value sets would publish them
+        guessed = different_everywhere(data, data.nominal)
+        if guessed:
+            data = read_instance(file, columns, without=guessed)
+            left_out = [*guessed, *identifiers(data)]
+    warn_of_identifiers(data)
     if left_out:
         print(
             f"left out, as it differs in every row: {', '.join(left_out)} "
-            "(--confidential NAME or --keep-identifiers keeps it)",
+            "(a role or --keep-identifiers keeps it)",
             file=sys.stderr,
         )
     solution = answer(data, question, display=not quiet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,11 +77,14 @@ def names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def read_instance(file: str, columns: Columns) -> Microdata:
-    """Instance from a file, a named data set or an embedded example, with its hierarchies."""
+def read_instance(file: str, columns: Columns, without: Sequence[str] = ()) -> Microdata:
+    """Instance from a file, a named data set or an embedded example, with its hierarchies.
+
+    The columns of ``without`` are left out, besides those that ``columns`` drops.
+    """
     from kanopy.instances.hierarchy_file import read_hierarchy
 
-    data = _read(file, columns)
+    data = _read(file, columns, without)
     trees = {}
     for text in columns.hierarchies:
         column, equals, path = text.partition("=")
@@ -90,7 +94,7 @@ def read_instance(file: str, columns: Columns) -> Microdata:
     return data.with_hierarchies(trees) if trees else data
 
 
-def _read(file: str, columns: Columns) -> Microdata:
+def _read(file: str, columns: Columns, without: Sequence[str]) -> Microdata:
     from kanopy.instances.datasets import DATASETS, load
     from kanopy.instances.examples import example, examples
     from kanopy.instances.files import read_table
@@ -101,11 +105,14 @@ def _read(file: str, columns: Columns) -> Microdata:
         data = example(name) if prefix == "example" else load(file, standardize=standardize)
         if columns.missing not in MISSING:  # there are no missing values, but typing errors
             raise unknown("treatment of missing values", columns.missing, MISSING)
-        return _with_columns(data.frame, columns, data.name) if columns.given else data
+        changed = columns.given or without
+        frame = data.frame.drop(columns=[*without])
+        return _with_columns(frame, columns, data.name) if changed else data
     if Path(file).suffix == "" and not Path(file).exists():
         named = [f"example:{known}" for known in examples()]
         raise unknown("file or data set", file, [*DATASETS, *named])
-    return _with_columns(read_table(file), columns, Path(file).name)
+    frame = read_table(file).drop(columns=[*without])
+    return _with_columns(frame, columns, Path(file).name)
 
 
 def _with_columns(frame: Any, columns: Columns, name: str) -> Microdata:

@@ -199,9 +199,13 @@ def test_names_are_dropped_before_roles_are_guessed(table, tmp_path):
     path, _, numbers = table
     out = tmp_path / "safe.csv"
     asked = ("anonymize", path, "-k", 4, "-m", "random", "-o", out)
-    warned = invoke(*asked)
-    assert warned.exit_code == 0
-    assert "--drop name" in warned.stderr
+    guessed = invoke(*asked)
+    assert guessed.exit_code == 0
+    assert "left out, as it differs in every row: name" in guessed.stderr
+    assert list(pd.read_csv(out).columns) == [*numbers, "sex"]
+    kept = invoke(*asked, "--keep-identifiers")
+    assert kept.exit_code == 0
+    assert "--drop name" in kept.stderr
     result = invoke(*asked, "--drop", "name")
     assert result.exit_code == 0
     assert "warning" not in result.stderr

@@ -185,6 +185,20 @@ def test_a_release_keeps_neither_order_nor_identifiers(tmp_path):
     assert whole["name"].tolist() == frame["name"].tolist()
 
 
+def test_names_are_left_out_where_roles_are_guessed(tmp_path):
+    path, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    table().to_csv(path, index=False)
+    arguments = ["anonymize", str(path), "-k", "3", "-m", "random", "-o", str(out), "-q"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "left out, as it differs in every row: name" in result.output
+    assert "name" not in read_table(out)
+    asked = CliRunner().invoke(app, [*arguments, "--keep-identifiers"])
+    assert asked.exit_code == 0
+    assert "warning: 'name' differs in every row" in asked.output
+    assert "name" in read_table(out)
+
+
 def test_a_shuffled_release_does_not_tell_the_order_to_those_who_know_the_seed():
     frame = table(30)
     data = kn.Microdata.from_frame(frame, numeric=["age"])
