@@ -9,10 +9,9 @@ into independent parts, and of each part the cheaper side is taken, so a cycle p
 anything anywhere. Short cycles leave many such parts, and therefore come first; when a round
 of several temperatures saves little, they become twice as long.
 
-Under a time limit cycles take half of the time. The clusters that the later ones met become columns
-of a set-partitioning program (:mod:`seen`), out of which MIPs choose a better partition region by
-region; further cycles collect clusters that its duals ask for, and so on. With much time the
-pricing of ``branch-and-price`` adds its own.
+Under a time limit cycles take half of the time, or some seconds. The clusters that the later ones
+met become columns of a set-partitioning program (:mod:`seen`), out of which MIPs choose a better
+partition region by region; further cycles collect clusters that its duals ask for, and so on.
 
 Rows are neighbours if they are near each other in the terms of the cost; identical rows count as
 two neighbours at most, so that a row also sees others than its copies.
@@ -66,8 +65,9 @@ PAYS = 1e-3
 """Share of the cost that one round of these temperatures must save; if not, cycles become longer.
 """
 
-SLOW = 0.5
-"""Share of the time that cycles take before the program does."""
+SLOW, LONGEST, PER_ROW = 0.5, 6.0, 0.002
+"""Share of the time that cycles take before the program does, and the seconds, in all and per row,
+the greater of which they take at most: a program that begins early goes farther."""
 
 COLLECTING = 0.7
 """Share of the cycles' time, its end, from which clusters are collected."""
@@ -78,10 +78,6 @@ COMBINED = 10_000
 ROUNDS, WARM, SLACK = 5, 0.4, 0.01
 """Relaxations before a program, the relative temperature of the cycles after each, and the reduced
 cost, as a share of the gap, up to which these collect."""
-
-PRICED, PRICING = 10.0, 0.2
-"""Seconds left above which the program also gets clusters that pricing finds, and the share of them
-that pricing may take."""
 
 ONA_ROWS = 20_000
 """Rows up to which ONA* is quick enough to begin with."""
@@ -155,7 +151,9 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
     limited = options.fill_time and run.remaining() < math.inf
     if limited and len(problem.data.counts) <= COMBINED:
         cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
-    share = run.remaining() * (SLOW if cooling.seen is not None else 1.0)
+    share = run.remaining()
+    if cooling.seen is not None:
+        share = min(SLOW * share, max(LONGEST, PER_ROW * problem.n))
     end = run.elapsed() + share if limited else math.inf
     length, failures, before = options.first_cycle * problem.n, 0, math.inf
     for number, warmth in enumerate(itertools.cycle(WARMTHS), 1):
@@ -204,8 +202,6 @@ def combine(cooling: Cooling, seen: SeenClusters, shortest: int) -> None:
     clock = Clock(now() + run.remaining(), run.stopping)
     if seen.relax(cooling.best, cooling.price, clock) is None:
         return
-    if run.remaining() > PRICED:
-        seen.price(run.problem.cost, clock.within(PRICING * run.remaining()))
     failures = 0
     while failures < options.cycles:
         improved = False

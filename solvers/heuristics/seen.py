@@ -9,7 +9,6 @@ other look for a better partition. Nothing is proven here: the columns are not a
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +16,8 @@ from numpy.typing import NDArray
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.branch_and_price.master import Master, sorted_rows
-from kanopy.solvers.branch_and_price.pricing import (
-    Cuts,
-    Restrictions,
-    pricer_of,
-    quick_search,
-)
 from kanopy.solvers.branch_and_price.regions import Effort, improve
 from kanopy.solvers.branch_and_price.start import clusters_of, labels_of, padded
-from kanopy.solvers.clock import now
 from kanopy.solvers.kernels.ils import TABLE, new_pool
 
 AT_ONCE = 50_000
@@ -36,10 +28,6 @@ COLUMNS = 20_000
 
 TOO_LONG = 2.0
 """Seconds after which the MIP of a region is given up."""
-
-FEW, ROUND = 0.01, 0.03
-"""Pricing ends with fewer new clusters than this share of the types, or when a round takes more
-than this share of the time left."""
 
 
 class SeenClusters:
@@ -61,7 +49,6 @@ class SeenClusters:
         self.base = 0.0
         self.effort = Effort(TOO_LONG)
         self.k = k
-        self._data = data
         self._types = data.types
         self._counts = data.counts
         self._master: Master | None = None
@@ -111,26 +98,6 @@ class SeenClusters:
             master.purge(keep)
             self._reduced, self._uses = self._reduced[keep], self._uses[keep]
         return relaxation.value
-
-    def price(self, cost: str, clock: Clock) -> None:
-        """Add columns that pricing finds for the duals of the relaxation, until they become few.
-
-        Only where a round takes little of the time left, and :meth:`relax` has begun.
-        """
-        master = self._master
-        assert master is not None
-        pricer = pricer_of(cost)(self._data, self.k, 2 * self.k - 1)
-        added = master.types
-        while added >= FEW * master.types and not clock.over():
-            began = now()
-            relaxation = master.centre(clock.remaining())
-            if relaxation is None:
-                return
-            search = replace(quick_search(cost, self.k), deadline=clock.deadline)
-            priced = pricer.price(relaxation.duals, Cuts(), Restrictions(), search)
-            added = master.add(priced.clusters, priced.costs) if len(priced) else 0
-            if now() - began > ROUND * clock.remaining():
-                return
 
     def improve(self, clock: Clock, rng: np.random.Generator) -> tuple[NDArray[np.int64], bool]:
         """A better partition out of the columns, and whether they provably hold none better."""
