@@ -65,9 +65,10 @@ PAYS = 1e-3
 """Share of the cost that one round of these temperatures must save; if not, cycles become longer.
 """
 
-SLOW, LONGEST, PER_ROW = 0.5, 6.0, 0.002
-"""Share of the time that cycles take before the program does, and the seconds, in all and per row,
-the greater of which they take at most: a program that begins early goes farther."""
+SLOW, LONGEST, PER_ROW = 0.5, 0.6, 0.002
+"""Share of the time that cycles take before the program does, and the seconds, times k² and per
+row, the greater of which they take at most: a program that begins early goes farther, while larger
+clusters need longer cycles."""
 
 COLLECTING = 0.7
 """Share of the cycles' time, its end, from which clusters are collected."""
@@ -153,7 +154,7 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
         cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
     share = run.remaining()
     if cooling.seen is not None:
-        share = min(SLOW * share, max(LONGEST, PER_ROW * problem.n))
+        share = min(SLOW * share, max(LONGEST * problem.k**2, PER_ROW * problem.n))
     end = run.elapsed() + share if limited else math.inf
     length, failures, before = options.first_cycle * problem.n, 0, math.inf
     for number, warmth in enumerate(itertools.cycle(WARMTHS), 1):
