@@ -234,9 +234,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "2a",
         "Split & Carry and Greedy Search over the optimum, by records",
         partial(_optimality, "rows", "objective"),
-        "The paper stops at 100 records, where its MILP does; here every optimum up to 1000 is "
-        "sought by branch-and-price. The paper finds Split & Carry closer to it than Greedy "
-        "Search.",
+        "The paper stops at 100 records, where its MILP does; here all optima up to 1000 records "
+        "are proven by branch-and-price, in 17 s at most. As in the paper, Split & Carry is closer "
+        "to them than Greedy Search; both lose ground with more records: on means of twenty "
+        "tables, from 1.19 and 1.40 times the optimum at 100 to 1.29 and 1.45 times at 1000.",
         "ratio",
     ),
     _curves(
