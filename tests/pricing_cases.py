@@ -97,7 +97,7 @@ class Question:
     def _reduced(self, cluster: Cluster, cost: float) -> float:
         value = cost - sum(self.duals.types[list(cluster)]) - self.duals.count
         for inside, q, dual in zip(self.sets(), self.cuts.divisors, self.duals.cuts, strict=True):
-            value -= dual * (sum(x in inside for x in cluster) // q)
+            value -= dual * (sum((inside == x).sum() for x in cluster) // q)
         return value
 
     def _allowed(self, cluster: Cluster) -> bool:
@@ -126,14 +126,16 @@ def random_question(rng: np.random.Generator, instance: Instance) -> Question:
     """Duals of several magnitudes, ties included; up to four cuts; pairs of single rows."""
     counts = instance.data.counts
     number = len(counts)
+    often = bool(rng.random() < 0.5)  # whether a cut may hold a type several times
+    most = 7 if often else min(5, number)
     sets = [
-        np.sort(rng.choice(number, int(rng.integers(1, min(5, number) + 1)), replace=False))
+        np.sort(rng.choice(number, int(rng.integers(1, most + 1)), replace=often))
         for _ in range(rng.integers(0, 5))
     ]
     cuts = Cuts(
         np.cumsum([0, *map(len, sets)]),
         np.concatenate([*sets, np.empty(0)]).astype(np.int64),
-        rng.integers(2, 5, len(sets)),
+        rng.integers(2, 6, len(sets)),
     )
     scale = rng.choice([0.3, 1.0, 3.0, 20.0])
     types = scale * (rng.normal(size=number) if rng.random() < 0.3 else rng.random(number))

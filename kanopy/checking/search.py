@@ -216,9 +216,9 @@ class _Walk:
                 held[c] = held.get(c, 0) + 1
                 share = times * -dual // divisor
                 if held[c] % divisor == divisor - 1:
-                    charged[list(members)] += share
+                    np.add.at(charged, list(members), share)
                 elif held[c] % divisor == 0:
-                    charged[list(members)] -= share
+                    np.subtract.at(charged, list(members), share)
                     spent += times * -dual
         left = now.left.copy()
         left[place] -= 1

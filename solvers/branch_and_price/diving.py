@@ -118,7 +118,7 @@ def _cut(
     x = np.zeros(len(master))
     x[: len(relaxation.x)] = relaxation.x
     copies = master.multiplicities
-    small = [kind for kind in kinds_of_cuts(copies, master.k) if kind[0] <= DIVE_ROWS]
+    small = [kind for kind in kinds_of_cuts(copies, master.k) if len(kind[0]) <= DIVE_ROWS]
     cuts = separate(master.clusters, x, copies, master.k, DIVE_CUTS, kinds=small)
     if len(cuts) == 0:
         return relaxation

@@ -6,7 +6,7 @@ cost of a cluster C is
     cost(C) − Σ_{i∈C} types[i] − count − Σ_T σ_T ⌊|C ∩ T| / q_T⌋
 
 with the duals of the partitioning rows, of the row Σ_C x_C ≤ ⌊n/k⌋ and of the subset-row cuts
-Σ_C ⌊|C ∩ T|/q⌋ x_C ≤ ⌊|T|/q⌋ (|·| counts multiplicities). A pricer knows one cluster cost; the
+Σ_C ⌊|C ∩ T|/q⌋ x_C ≤ ⌊|T|/q⌋ (|·| counts multiplicities, both those of C and those of T). A pricer knows one cluster cost; the
 rest of the engine knows none.
 """
 
@@ -37,7 +37,10 @@ def _no_floats() -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Subset-row cuts: cut c holds ``members[starts[c]:starts[c + 1]]`` (types, ascending)."""
+    """Subset-row cuts: cut c holds ``members[starts[c]:starts[c + 1]]``.
+
+    These are types in ascending order; one may stand there several times.
+    """
 
     starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     members: NDArray[np.int64] = field(default_factory=_no_ints)

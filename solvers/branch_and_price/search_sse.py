@@ -190,6 +190,21 @@ def _enter(
 
 
 @inner
+def _due(
+    x: int, divisors: Ints, penalties: Floats, type_starts: Ints, type_cuts: Ints, held: Ints
+) -> float:
+    """The penalties that adding type x would charge."""
+    due, times = 0.0, 0
+    for e in range(type_starts[x], type_starts[x + 1]):
+        c = type_cuts[e]
+        # a cut that holds x several times stands here as often, one after the other
+        times = times + 1 if e > type_starts[x] and type_cuts[e - 1] == c else 1
+        if (held[c] + times) % divisors[c] == 0:
+            due += penalties[c]
+    return due
+
+
+@inner
 def _leave(
     x: int,
     cut_starts: Ints,
@@ -555,10 +570,7 @@ def search_roots(
                 work += length[depth] - p
                 new_base = base[depth] + score[depth, p]
                 if r == 1:
-                    for e in range(type_starts[y_type], type_starts[y_type + 1]):
-                        c = type_cuts[e]
-                        if (held[c] + 1) % divisors[c] == 0:
-                            new_base += penalties[c]
+                    new_base += _due(y_type, divisors, penalties, type_starts, type_cuts, held)
                     if new_base >= limit:
                         continue
                     z = -1
@@ -646,10 +658,7 @@ def search_roots(
                                 continue
                         elif component_starts[other + 1] - component_starts[other] > 1:
                             continue
-                        for e in range(type_starts[raw[z]], type_starts[raw[z] + 1]):
-                            c = type_cuts[e]
-                            if (held[c] + 1) % divisors[c] == 0:
-                                value += penalties[c]
+                        value += _due(raw[z], divisors, penalties, type_starts, type_cuts, held)
                         if value >= limit:
                             continue
                     candidate_row[:] = -1

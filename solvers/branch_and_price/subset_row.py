@@ -1,8 +1,10 @@
 """Subset-row cuts Σ_C ⌊|C ∩ T|/q⌋ x_C ≤ ⌊Σ_{t∈T} count_t / q⌋ that a fractional point violates.
 
-Each is the sum of the rows of T, divided by q and rounded down on both sides, which whole x allow;
-|·| counts copies. Sets T grow greedily from pairs of types that share fractional clusters and are
-improved by swaps of one type for another.
+Each is a sum of rows, divided by q and rounded down on both sides, which whole x allow. T is a
+multiset: a row may be taken several times, and |C ∩ T| counts a type of C as often as T holds it
+(rank-1 cuts; their multipliers for routing are due to Pecin, Pessoa, Poggi, Uchoa and Santos,
+Operations Research Letters, 2017). Copies in C count, too. Sets grow greedily from pairs of types
+that share fractional clusters and are improved by swaps of one type for another.
 
 With q = k and |T| = jk−1 such a cut says that j−1 clusters at most have k rows in T: where a group
 of so many rows lies far from all others, it is what keeps the relaxation from cutting the group
@@ -22,8 +24,24 @@ from kanopy.solvers.kernels.inner import inner, kernel
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-SINGLE = ((3, 2), (5, 2), (5, 3))
-"""(|T|, q) worth trying where all types are single."""
+Kind = tuple[tuple[int, ...], int]
+"""How often T holds each of its types, and q."""
+
+
+def _plain(*kinds: tuple[int, int]) -> tuple[Kind, ...]:
+    """Kinds of cuts that hold every type once, by the number of types."""
+    return tuple(((1,) * size, divisor) for size, divisor in kinds)
+
+
+SINGLE: tuple[Kind, ...] = (
+    *_plain((3, 2), (5, 2), (5, 3)),
+    ((2, 1, 1, 1), 3),
+    ((2, 2, 1, 1, 1), 3),
+    ((2, 2, 1, 1, 1), 4),
+    ((3, 1, 1, 1, 1), 4),
+    ((3, 2, 2, 1, 1), 5),
+)
+"""Kinds worth trying where all types are single."""
 
 GROUPS = (2, 3, 4)
 """Numbers j of the sets of jk−1 types that are tried with q = k."""
@@ -31,19 +49,33 @@ GROUPS = (2, 3, 4)
 MOSTLY, LARGEST = 0.9, 14
 """Share of single types above which these are tried, and the largest set."""
 
-COPIES = ((1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (4, 3), (5, 3), (5, 4))
-"""(|T|, q) worth trying where types have copies."""
+COPIES: tuple[Kind, ...] = (
+    *_plain((1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (4, 3), (5, 3), (5, 4)),
+    ((2, 1, 1), 3),
+    ((2, 1, 1, 1), 3),
+    ((2, 2, 1, 1), 3),
+    ((2, 1, 1, 1, 1), 3),
+    ((2, 2, 1, 1, 1), 3),
+    ((2, 1, 1), 4),
+    ((2, 2, 1), 4),
+    ((2, 2, 2, 1), 4),
+    ((3, 2, 1, 1), 4),
+    ((2, 2, 1, 1, 1), 4),
+    ((2, 2, 2, 1, 1), 4),
+    ((3, 2, 2, 1, 1), 5),
+)
+"""Kinds worth trying where types have copies."""
 
 
-def kinds_of_cuts(multiplicities: Ints, k: int) -> list[tuple[int, int]]:
-    """(|T|, q) worth trying: with few copies also those that keep groups of rows whole.
+def kinds_of_cuts(multiplicities: Ints, k: int) -> list[Kind]:
+    """Kinds worth trying: with few copies also those that keep groups of rows whole.
 
-    >>> kinds_of_cuts(np.ones(9, dtype=np.int64), 3)
-    [(3, 2), (5, 2), (5, 3), (8, 3), (11, 3)]
+    >>> [(len(times), q) for times, q in kinds_of_cuts(np.ones(9, dtype=np.int64), 3)][-2:]
+    [(8, 3), (11, 3)]
     """
     kinds = SINGLE if multiplicities.max() == 1 else COPIES
     groups = GROUPS if np.mean(multiplicities == 1) > MOSTLY else ()
-    whole = [(j * k - 1, k) for j in groups if j * k - 1 <= LARGEST]
+    whole = _plain(*((j * k - 1, k) for j in groups if j * k - 1 <= LARGEST))
     return list(dict.fromkeys([*kinds, *whole]))
 
 
@@ -55,7 +87,7 @@ def separate(
     most: int,
     most_per_type: int = 5,
     violation: float = 0.02,
-    kinds: Sequence[tuple[int, int]] = (),
+    kinds: Sequence[Kind] = (),
 ) -> Cuts:
     """The most violated cuts found, at most ``most`` and ``most_per_type`` on any type.
 
@@ -76,18 +108,20 @@ def separate(
         return Cuts()
     starts, columns, times = _by_type(rows, number)
     found: dict[tuple[tuple[int, ...], int], float] = {}
-    for size, divisor in kinds or kinds_of_cuts(multiplicities, k):
-        sets, broken = _search(
-            rows, values, starts, columns, times, multiplicities, touched, size, divisor, violation
+    for held, divisor in kinds or kinds_of_cuts(multiplicities, k):
+        wanted = np.array(held, dtype=np.int64)
+        sets, often, broken = _search(
+            rows, values, starts, columns, times, multiplicities, touched, wanted, divisor, violation
         )
-        for members, by in zip(sets.tolist(), broken.tolist(), strict=True):
-            found[tuple(sorted(members)), divisor] = by
+        members = np.repeat(sets, often.ravel()).reshape(len(sets), -1) if len(sets) else sets
+        for row, by in zip(np.sort(members, axis=1).tolist(), broken.tolist(), strict=True):
+            found[tuple(row), divisor] = by
     chosen: list[tuple[tuple[int, ...], int]] = []
     load = np.zeros(number, dtype=np.int64)
     for (members_of, q), _ in sorted(found.items(), key=lambda item: (-item[1], item[0])):
         if load[list(members_of)].max() < most_per_type:
             chosen.append((members_of, q))
-            load[list(members_of)] += 1
+            load[list(set(members_of))] += 1
             if len(chosen) == most:
                 break
     lengths = [len(members_of) for members_of, _ in chosen]
@@ -108,10 +142,11 @@ def cuts_of_rows(cuts: Cuts, types: Ints, most: int = 12) -> Cuts:
     >>> cuts.members.tolist(), cuts.divisors.tolist()
     ([0, 1, 3], [2])
     """
-    sets = [
-        np.flatnonzero(np.isin(types, cuts.members[cuts.starts[c] : cuts.starts[c + 1]]))
-        for c in range(len(cuts))
-    ]
+    sets = []
+    for c in range(len(cuts)):
+        times = np.bincount(cuts.members[cuts.starts[c] : cuts.starts[c + 1]])
+        rows = np.flatnonzero(np.isin(types, np.flatnonzero(times)))
+        sets.append(np.repeat(rows, times[types[rows]]))
     kept = [c for c, rows in enumerate(sets) if len(rows) <= most]
     return Cuts(
         np.cumsum([0, *(len(sets[c]) for c in kept)]).astype(np.int64),
@@ -134,13 +169,21 @@ def _by_type(rows: Ints, number: int) -> tuple[Ints, Ints, Ints]:
 
 @inner
 def _gain(
-    t: int, x: Floats, starts: Ints, columns: Ints, times: Ints, held: Ints, q: int, soft: float
+    t: int,
+    weight: int,
+    x: Floats,
+    starts: Ints,
+    columns: Ints,
+    times: Ints,
+    held: Ints,
+    q: int,
+    soft: float,
 ) -> float:
-    """What adding type t to T adds to Σ x ⌊|C∩T|/q⌋, and a little for coming nearer to it."""
+    """What adding type t so often to T adds to Σ x ⌊|C∩T|/q⌋, and a little for coming nearer."""
     gain = 0.0
     for e in range(starts[t], starts[t + 1]):
         c = columns[e]
-        before, after = held[c], held[c] + times[e]
+        before, after = held[c], held[c] + weight * times[e]
         gain += x[c] * (after // q - before // q)
         gain += x[c] * soft * (after % q - before % q) / q
     return gain
@@ -156,6 +199,7 @@ def _put(t: int, sign: int, starts: Ints, columns: Ints, times: Ints, held: Ints
 def _best_addition(
     chosen: Ints,
     size: int,
+    weight: int,
     total: int,
     rows: Ints,
     x: Floats,
@@ -182,8 +226,8 @@ def _best_addition(
                 if s < 0 or mark[s] == stamp:
                     continue
                 mark[s] = stamp
-                value = _gain(s, x, starts, columns, times, held, q, soft)
-                value -= (total + copies[s]) // q - total // q
+                value = _gain(s, weight, x, starts, columns, times, held, q, soft)
+                value -= (total + weight * copies[s]) // q - total // q
                 if value > best_value + 1e-12:
                     best, best_value = s, value
     return best, best_value
@@ -198,18 +242,25 @@ def _search(
     times: Ints,
     copies: Ints,
     touched: Ints,
-    size: int,
+    wanted: Ints,
     q: int,
     violation: float,
-) -> tuple[Ints, Floats]:
-    """Grow and improve sets of ``size`` types from every pair that shares a fractional column."""
+) -> tuple[Ints, Ints, Floats]:
+    """Grow and improve sets from every pair of types that shares a fractional column.
+
+    ``wanted`` says how often a set holds each of its types. Returns the sets, how often they hold
+    each type, and by how much their cuts are violated.
+    """
+    size = len(wanted)
     number = len(copies)
     held = np.zeros(len(x), dtype=np.int64)
     mark = np.full(number, -1, dtype=np.int64)
     stamp = 0
     chosen = np.empty(size, dtype=np.int64)
+    weights = wanted.copy()
     found = 0
     sets = np.empty((64, size), dtype=np.int64)
+    often = np.empty((64, size), dtype=np.int64)
     broken = np.empty(64)
     partner = np.full(number, -1, dtype=np.int64)
     for first in touched:
@@ -237,20 +288,22 @@ def _search(
                         continue
                     partner[second] = -1
                 listed += 1
+                weights[:] = wanted
                 chosen[0] = first
-                _put(first, 1, starts, columns, times, held)
-                total = copies[first]
+                _put(first, weights[0], starts, columns, times, held)
+                total = weights[0] * copies[first]
                 filled = 1
                 if size > 1:
                     chosen[1] = second
-                    _put(second, 1, starts, columns, times, held)
-                    total += copies[second]
+                    _put(second, weights[1], starts, columns, times, held)
+                    total += weights[1] * copies[second]
                     filled = 2
                 while filled < size:
                     stamp += 1
                     s, _ = _best_addition(
                         chosen,
                         filled,
+                        weights[filled],
                         total,
                         rows,
                         x,
@@ -267,25 +320,27 @@ def _search(
                     if s < 0:
                         break
                     chosen[filled] = s
+                    total += weights[filled] * copies[s]
+                    _put(s, weights[filled], starts, columns, times, held)
                     filled += 1
-                    total += copies[s]
-                    _put(s, 1, starts, columns, times, held)
                 value = -float(total // q)
                 value += _held_value(chosen, filled, x, starts, columns, held, q)
                 improved = filled == size and size > 1
                 while improved:
                     improved = False
                     for i in range(size):
-                        out = chosen[i]
-                        _put(out, -1, starts, columns, times, held)
-                        without = total - copies[out]
-                        lost = _gain(out, x, starts, columns, times, held, q, 0.0)
+                        out, weight = chosen[i], weights[i]
+                        _put(out, -weight, starts, columns, times, held)
+                        without = total - weight * copies[out]
+                        lost = _gain(out, weight, x, starts, columns, times, held, q, 0.0)
                         lost -= total // q - without // q
                         chosen[i], chosen[size - 1] = chosen[size - 1], out
+                        weights[i], weights[size - 1] = weights[size - 1], weight
                         stamp += 1
                         s, gained = _best_addition(
                             chosen,
                             size - 1,
+                            weight,
                             without,
                             rows,
                             x,
@@ -301,26 +356,30 @@ def _search(
                         )
                         if s >= 0 and gained > lost + 1e-9:
                             chosen[size - 1] = s
-                            total = without + copies[s]
+                            total = without + weight * copies[s]
                             value += gained - lost
                             improved = True
                         else:
-                            total = without + copies[out]
-                        _put(chosen[size - 1], 1, starts, columns, times, held)
+                            total = without + weight * copies[out]
+                        _put(chosen[size - 1], weight, starts, columns, times, held)
                 if filled == size and value > violation:
                     if found == len(sets):
                         wider = np.empty((2 * found, size), dtype=np.int64)
                         wider[:found] = sets
                         sets = wider
+                        wider = np.empty((2 * found, size), dtype=np.int64)
+                        wider[:found] = often
+                        often = wider
                         more = np.empty(2 * found)
                         more[:found] = broken
                         broken = more
                     sets[found] = chosen
+                    often[found] = weights
                     broken[found] = value
                     found += 1
                 for i in range(filled):
-                    _put(chosen[i], -1, starts, columns, times, held)
-    return sets[:found], broken[:found]
+                    _put(chosen[i], -weights[i], starts, columns, times, held)
+    return sets[:found], often[:found], broken[:found]
 
 
 @inner

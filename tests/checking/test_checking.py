@@ -362,7 +362,7 @@ def test_the_search_finds_every_cluster(cost):
                     prices.count
                     + sum(int(prices.types[t]) for t in cluster)
                     + sum(
-                        dual * (sum(t in members for t in cluster) // q)
+                        dual * (sum(members.count(t) for t in cluster) // q)
                         for (members, q), dual in cuts
                     )
                 )

@@ -175,7 +175,7 @@ class RandomProof:
         return np.zeros(self.types) if solved.x is None else solved.x
 
     def inside(self, members, divisor, cluster):
-        return sum(t in members for t in cluster) // divisor
+        return sum(members.count(t) for t in cluster) // divisor
 
     def reduced(self, duals, cluster, scope=None):
         value = self.costs[cluster] * Fraction(2) ** self.bits - duals.count

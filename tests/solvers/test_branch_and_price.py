@@ -182,7 +182,7 @@ def test_whole_weights_have_a_step():
 def test_cuts_hold_for_every_partition():
     """No separated cut is violated by any partition, copies counted."""
     rng = np.random.default_rng(1)
-    separated = 0
+    separated = weighted = 0
     for _ in range(40):
         copies = rng.permutation([1, 1, 1, 2, 2])
         rows = np.repeat(np.arange(5), copies)
@@ -195,12 +195,14 @@ def test_cuts_hold_for_every_partition():
         cuts = separate(np.array(clusters, dtype=np.int32), np.array(x), copies, 2, 20)
         separated += len(cuts)
         for c in range(len(cuts)):
-            members = set(cuts.members[cuts.starts[c] : cuts.starts[c + 1]].tolist())
-            inside = [int(t in members) for t in rows.tolist()]
+            members = cuts.members[cuts.starts[c] : cuts.starts[c + 1]].tolist()
+            weighted += len(set(members)) < len(members)
+            inside = [members.count(t) for t in rows.tolist()]
             for partition in all_partitions(len(rows), 2):
                 held = sum(sum(inside[i] for i in b) // cuts.divisors[c] for b in partition)
                 assert held <= sum(inside) // cuts.divisors[c]
     assert separated > 30
+    assert weighted > 5
 
 
 @pytest.mark.parametrize(("k", "groups"), [(2, 4), (3, 3), (4, 3), (5, 2)])

@@ -44,13 +44,14 @@ def rows_of(data, types):
 
 
 def random_cuts(rng, number):
-    """Up to four cuts of one to five types."""
+    """Up to four cuts of one to seven types, some of them several times."""
     starts, members, divisors = [0], [], []
     for _ in range(rng.integers(0, 5)):
-        size = int(rng.integers(1, min(5, number) + 1))
-        members += sorted(rng.choice(number, size, replace=False).tolist())
+        often = bool(rng.random() < 0.5)
+        size = int(rng.integers(1, 8 if often else min(5, number) + 1))
+        members += sorted(rng.choice(number, size, replace=often).tolist())
         starts.append(len(members))
-        divisors.append(int(rng.integers(2, 5)))
+        divisors.append(int(rng.integers(2, 6)))
     return Cuts(np.array(starts), np.array(members, dtype=np.int64), np.array(divisors, np.int64))
 
 
@@ -75,8 +76,8 @@ def allowed(types, restrictions):
 def reduced_cost(types, cost, duals, cuts):
     value = cost - sum(duals.types[t] for t in types) - duals.count
     for c in range(len(cuts)):
-        members = set(cuts.members[cuts.starts[c] : cuts.starts[c + 1]].tolist())
-        value -= duals.cuts[c] * (sum(t in members for t in types) // cuts.divisors[c])
+        members = cuts.members[cuts.starts[c] : cuts.starts[c + 1]].tolist()
+        value -= duals.cuts[c] * (sum(members.count(t) for t in types) // cuts.divisors[c])
     return float(value)
 
 
