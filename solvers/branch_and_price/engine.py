@@ -247,7 +247,7 @@ class Engine:
         if self.master.large and self.step == 0 and free and not self.run.stopping():
             self.add_met()
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
-        self.generation.cuts = self.options.cuts and self.step == 0
+        self.generation.cuts = self.options.cuts
 
     def add_met(self) -> None:
         """Columns that a slow local search meets; they bring the relaxation close to its end."""
@@ -268,10 +268,10 @@ class Engine:
         """Column generation at the root.
 
         Dives go deeper and regions are chosen better once there are cuts, so these come first,
-        unless there are none or the MIP over steps of the cost makes up for them.
+        unless there are none.
         """
         self.generated = self.generate(self.links)
-        if self.step > 0 or not self.options.cuts or not self.generated.converged:
+        if not self.options.cuts or not self.generated.converged:
             self.dives(1)
             self.polish()
 
@@ -282,7 +282,7 @@ class Engine:
         for round_number in range(self.options.most_cut_rounds if self.options.cuts else 0):
             if self.done() or not self.generated.converged:
                 return
-            if round_number % 3 == 2:
+            if round_number % 3 == 2 and not self.one_step_short():
                 self.dives(1)
             before = self.proof.value  # unlike the bound itself, this is not rounded up
             if not self.cut_round(self.links):
@@ -292,9 +292,13 @@ class Engine:
             stalled = stalled + 1 if self.proof.value - before < least else 0
             if stalled == 3:
                 break
-        if self.step == 0:  # with steps, the MIP that follows settles most at once
+        if not self.one_step_short():
             self.dives(2)
-        self.polish()
+            self.polish()
+
+    def one_step_short(self) -> bool:
+        """Whether only the least possible gain is open, which a MIP settles either way."""
+        return self.step > 0 and self.upper() - self.lower < 1.5 * self.step
 
     def slim(self) -> None:
         """Delete the columns of largest reduced cost where there are very many."""

@@ -49,6 +49,17 @@ GROUPS = (2, 3, 4)
 MOSTLY, LARGEST = 0.9, 14
 """Share of single types above which these are tried, and the largest set."""
 
+LARGE: tuple[Kind, ...] = (
+    *_plain((7, 2), (9, 2), (8, 3)),
+    ((2, 2, 1, 1, 1, 1), 3),
+    ((2, 1, 1, 1, 1, 1, 1), 3),
+    ((3, 2, 2, 1, 1, 1, 1), 4),
+)
+"""Further kinds for when those of few types are nearly used up: they make pricing slower."""
+
+FEW_CUTS = 0.05
+"""Cuts per type below which those of few types count as used up."""
+
 COPIES: tuple[Kind, ...] = (
     *_plain((1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (4, 3), (5, 3), (5, 4)),
     ((2, 1, 1), 3),
@@ -91,7 +102,7 @@ def separate(
 ) -> Cuts:
     """The most violated cuts found, at most ``most`` and ``most_per_type`` on any type.
 
-    Without ``kinds``, those of :func:`kinds_of_cuts` are tried.
+    Without ``kinds``, those of :func:`kinds_of_cuts` are tried, then larger ones if few are found.
 
     >>> clusters = np.array([[0, 1], [1, 2], [0, 2]], dtype=np.int32)
     >>> cuts = separate(clusters, np.full(3, 0.5), np.ones(3, dtype=np.int64), 2, 10)
@@ -108,7 +119,10 @@ def separate(
         return Cuts()
     starts, columns, times = _by_type(rows, number)
     found: dict[tuple[tuple[int, ...], int], float] = {}
-    for held, divisor in kinds or kinds_of_cuts(multiplicities, k):
+    first = kinds or kinds_of_cuts(multiplicities, k)
+    for number_tried, (held, divisor) in enumerate([*first, *(() if kinds else LARGE)]):
+        if number_tried >= len(first) and len(found) > FEW_CUTS * number:
+            break
         wanted = np.array(held, dtype=np.int64)
         sets, often, broken = _search(
             rows, values, starts, columns, times, multiplicities, touched, wanted, divisor, violation
