@@ -55,6 +55,9 @@ CLOSED = 5e-8
 FEW_COLUMNS = 2500
 """Columns that a MIP copes with in about a second: the first stage of enumeration."""
 
+PER_TYPE = 4
+"""The same per type where costs come in steps."""
+
 ROOT_NODES = 200
 """Nodes of that MIP at the root of a search that can branch."""
 
@@ -171,7 +174,12 @@ class Engine:
             return
         self.relax()
         self.tighten()
-        self.sample()
+        if self.sample():  # what to expect of further cuts is known better now
+            self.tighten()
+        if not self.listable():
+            self.dives(2 if self.step == 0 else 1)
+            self.polish()
+            self.sample()
         self.finish(self.options.most_columns)
         if self.options.branching and not self.done():
             if self.tell_rows_apart():
@@ -276,14 +284,16 @@ class Engine:
             self.polish()
 
     def tighten(self) -> None:
-        """Rounds of cuts while they help, with dives and tries to finish in between."""
+        """Rounds of cuts while they help.
+
+        A MIP over the clusters of least reduced cost finds better partitions than dives do in the
+        same time once the cuts are in, so there are no dives before.
+        """
         self.slim()
         stalled, first = 0, self.proof.value
-        for round_number in range(self.options.most_cut_rounds if self.options.cuts else 0):
+        for _ in range(self.options.most_cut_rounds if self.options.cuts else 0):
             if self.done() or not self.generated.converged:
                 return
-            if round_number % 3 == 2 and not self.one_step_short():
-                self.dives(1)
             before = self.proof.value  # unlike the bound itself, this is not rounded up
             if not self.cut_round(self.links):
                 break
@@ -292,13 +302,20 @@ class Engine:
             stalled = stalled + 1 if self.proof.value - before < least else 0
             if stalled == 3:
                 break
-        if not self.one_step_short():
-            self.dives(2)
-            self.polish()
 
-    def one_step_short(self) -> bool:
-        """Whether only the least possible gain is open, which a MIP settles either way."""
-        return self.step > 0 and self.upper() - self.lower < 1.5 * self.step
+    def listable(self) -> bool:
+        """Whether the clusters that fit the gap are few enough for a MIP to settle it at once."""
+        if self.done() or not self.options.enumeration:
+            return self.done()
+        most = COLUMNS_PER_ROW * self.problem.n if self.step == 0 else self.many_columns()
+        listed = list_clusters(
+            self.pricer, self.proof, self.target(), self.clock, most, self.links, trials=1
+        )
+        return listed is not None
+
+    def many_columns(self) -> int:
+        """Columns of a first stage of enumeration where costs come in steps."""
+        return max(FEW_COLUMNS, PER_TYPE * self.master.types)
 
     def slim(self) -> None:
         """Delete the columns of largest reduced cost where there are very many."""
@@ -329,27 +346,36 @@ class Engine:
         self.generated = self.generate(restrictions, root)
         return True
 
-    def sample(self) -> None:
+    def sample(self) -> bool:
         """A better partition among the clusters of least reduced cost, where the gap is wide."""
-        wide = self.upper() - self.lower > WIDE * self.upper()
+        before = self.upper()
+        wide = before - self.lower > WIDE * before
         if self.done() or not wide or not self.options.enumeration or self.step > 0:
-            return
+            return False
         most = min(FEW_COLUMNS, SAMPLE_PER_ROW * self.problem.n)
         listed = list_clusters(self.pricer, self.proof, self.target(), self.clock, most, self.links)
         if listed is not None:
             self.choose_from(listed, self.proof, self.links, SAMPLE_NODES)
+        return self.upper() < before
 
     def finish(self, most_columns: int, most_nodes: int = STEP_NODES) -> bool:
         """Enumerate and solve the MIP; True if that settles the problem."""
         if self.done() or not self.options.enumeration:
             return self.done()
-        nodes = ROOT_NODES if self.branches and self.step == 0 else most_nodes
-        self.prove(Bound(self.finish_node(self.proof, self.links, most_columns, nodes)))
+        # Branching begins anew where rows are merged, so the MIP may take longer there.
+        soon = self.branches and self.step == 0 and self.copies.max() == 1
+        nodes = ROOT_NODES if soon else most_nodes
+        self.prove(Bound(self.finish_node(self.proof, self.links, most_columns, nodes, True)))
         self.argument.listed = self.closed()
         return self.done()
 
     def finish_node(
-        self, bound: Bound, restrictions: Restrictions, most_columns: int, most_nodes: int
+        self,
+        bound: Bound,
+        restrictions: Restrictions,
+        most_columns: int,
+        most_nodes: int,
+        root: bool = False,
     ) -> float:
         """Lower bound of a node after an attempt to enumerate it; improves the incumbent.
 
@@ -360,11 +386,11 @@ class Engine:
         # Where branching is at hand, it does better than a MIP that cannot settle the node.
         whole_gap = self.branches and self.step == 0
         if whole_gap:
-            per_row = COLUMNS_PER_ROW if most_nodes == ROOT_NODES else FEW_PER_ROW
+            per_row = COLUMNS_PER_ROW if root else FEW_PER_ROW
             most_columns = min(most_columns, per_row * self.problem.n)
         # A few columns are worth a try at the root: they may hold a better partition.
-        few = FEW_PER_ROW * self.problem.n if most_nodes == ROOT_NODES else 0
-        wanted = min(FEW_COLUMNS if not whole_gap else few or most_columns, most_columns)
+        few = FEW_PER_ROW * self.problem.n if root else 0
+        wanted = min(self.many_columns() if not whole_gap else few or most_columns, most_columns)
         while value < self.target() and not self.clock.over():
             listed = list_clusters(
                 self.pricer, bound, self.target(), self.clock, wanted, restrictions
@@ -397,7 +423,7 @@ class Engine:
             self.copies,
             self.problem.k,
             self.clock.within(max(10.0, 0.4 * self.clock.remaining())),
-            bound.cuts if self.step > 0 else None,  # HiGHS' own cuts do better without
+            bound.cuts,
             self.step,
             None if far else start,
             self.run.seed,

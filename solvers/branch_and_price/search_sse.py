@@ -465,7 +465,7 @@ def search_roots(
                     if j >= 0:
                         local[i, j] = HUGE
                         local[j, i] = HUGE
-            _enter(
+            start_base += _enter(
                 root,
                 cut_starts,
                 cut_members,
