@@ -279,6 +279,7 @@ class Engine:
         unless there are none.
         """
         self.generated = self.generate(self.links)
+        self.uncut = self.proof.value
         if not self.options.cuts or not self.generated.converged:
             self.dives(1)
             self.polish()
@@ -290,7 +291,7 @@ class Engine:
         same time once the cuts are in, so there are no dives before.
         """
         self.slim()
-        stalled, first = 0, self.proof.value
+        stalled = 0
         for _ in range(self.options.most_cut_rounds if self.options.cuts else 0):
             if self.done() or not self.generated.converged:
                 return
@@ -298,7 +299,7 @@ class Engine:
             if not self.cut_round(self.links):
                 break
             # Judged by the gap, or by all rounds so far where the incumbent is still poor.
-            least = 0.02 * min(self.upper() - before, self.proof.value - first)
+            least = 0.02 * min(self.upper() - before, self.proof.value - self.uncut)
             stalled = stalled + 1 if self.proof.value - before < least else 0
             if stalled == 3:
                 break
