@@ -84,6 +84,9 @@ FEW_PER_ROW = 3
 COLUMNS_PER_ROW = 10
 """Columns per row up to which a MIP is expected to be faster than branching."""
 
+CUTS_PER_TYPE = 2
+"""Cuts per type beyond which those that are slack at a node are dropped."""
+
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
 
@@ -177,9 +180,11 @@ class Engine:
         if self.sample():  # what to expect of further cuts is known better now
             self.tighten()
         if not self.listable():
+            before = self.upper()
             self.dives(2 if self.step == 0 else 1)
             self.polish()
-            self.sample()
+            if self.upper() < before:
+                self.sample()
         self.finish(self.options.most_columns)
         if self.options.branching and not self.done():
             if self.tell_rows_apart():
@@ -343,6 +348,8 @@ class Engine:
         cuts = separate(self.master.clusters, x, self.copies, self.problem.k, most)
         if len(cuts) == 0:
             return False
+        if not root and len(self.master.cuts) > CUTS_PER_TYPE * self.master.types:
+            self.master.drop_cuts(relaxation.duals.cuts > -1e-9 * self.unit)
         self.master.add_cuts(cuts)
         self.generated = self.generate(restrictions, root)
         return True
