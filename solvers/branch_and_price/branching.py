@@ -34,7 +34,7 @@ ITERATIONS = 200
 """Dual simplex iterations per child in strong branching."""
 
 DIVE_EVERY = 16
-"""Nodes between two dives; there are more of them at the beginning."""
+"""Nodes between two dives."""
 
 NODE_COLUMNS = 4000
 """Columns up to which a node is left to a MIP: beyond, branching once more is faster."""
@@ -141,7 +141,7 @@ class Tree:
                 ):
                     break
         number = engine.run.progress.nodes
-        if value < engine.target() and (number % DIVE_EVERY == 0 or number & (number - 1) == 0):
+        if value < engine.target() and number % DIVE_EVERY == 0:
             engine.dives(1, node.restrictions)
         argument = node.argument
         if argument is not None:

@@ -84,8 +84,8 @@ FEW_PER_ROW = 3
 COLUMNS_PER_ROW = 10
 """Columns per row up to which a MIP is expected to be faster than branching."""
 
-CUTS_PER_TYPE = 2
-"""Cuts per type beyond which those that are slack at a node are dropped."""
+MANY_CUTS = 200
+"""With more cuts than this and than types, those that are slack at a node are dropped."""
 
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
@@ -177,9 +177,11 @@ class Engine:
             return
         self.relax()
         self.tighten()
-        if self.sample():  # what to expect of further cuts is known better now
+        before = self.upper()
+        sampled = self.sample()
+        if self.upper() < before:  # what to expect of further cuts is known better now
             self.tighten()
-        if not self.listable():
+        if not sampled and not self.listable():
             before = self.upper()
             self.dives(2 if self.step == 0 else 1)
             self.polish()
@@ -348,23 +350,26 @@ class Engine:
         cuts = separate(self.master.clusters, x, self.copies, self.problem.k, most)
         if len(cuts) == 0:
             return False
-        if not root and len(self.master.cuts) > CUTS_PER_TYPE * self.master.types:
+        if not root and len(self.master.cuts) > max(MANY_CUTS, self.master.types):
             self.master.drop_cuts(relaxation.duals.cuts > -1e-9 * self.unit)
         self.master.add_cuts(cuts)
         self.generated = self.generate(restrictions, root)
         return True
 
     def sample(self) -> bool:
-        """A better partition among the clusters of least reduced cost, where the gap is wide."""
-        before = self.upper()
-        wide = before - self.lower > WIDE * before
+        """A better partition among the clusters of least reduced cost, where the gap is wide.
+
+        True if the best of them is found: dives hardly ever find a better one then.
+        """
+        wide = self.upper() - self.lower > WIDE * self.upper()
         if self.done() or not wide or not self.options.enumeration or self.step > 0:
             return False
         most = min(FEW_COLUMNS, SAMPLE_PER_ROW * self.problem.n)
         listed = list_clusters(self.pricer, self.proof, self.target(), self.clock, most, self.links)
-        if listed is not None:
-            self.choose_from(listed, self.proof, self.links, SAMPLE_NODES)
-        return self.upper() < before
+        if listed is None:
+            return False
+        _, optimal = self.choose_from(listed, self.proof, self.links, SAMPLE_NODES)
+        return optimal
 
     def finish(self, most_columns: int, most_nodes: int = STEP_NODES) -> bool:
         """Enumerate and solve the MIP; True if that settles the problem."""
