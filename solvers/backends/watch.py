@@ -125,6 +125,11 @@ class Watch:
             with self._lock:
                 self.bound = max(self.bound, bound)
 
+    def forget_bound(self) -> None:
+        """Take back what a solver claimed on the way to an answer that is in doubt."""
+        with self._lock:
+            self.bound = -math.inf
+
     def run(self, search: Callable[[], Ended], stop: Callable[[], None]) -> BackendResult:
         """Run a search to its end or its limit; ``stop`` asks the solver to end, from outside."""
         if not len(self.form.cost):

@@ -87,17 +87,36 @@ class LiveLinear:
             self._check(answer)
             self._open = columns.copy()
 
-    def solve(self) -> LivePoint | None:
-        """The optimum; None if there is no point at all."""
+    def solve(self, refuted: Callable[[Floats], bool]) -> LivePoint | None:
+        """The optimum; None if there is no point at all.
+
+        The solver's word is not enough for that: ``refuted`` must accept the multipliers that it
+        gives as its reason. Where it does not, even from a cold start, nothing has been proven.
+        """
         self._run()
         status, known = self._highs.getModelStatus(), self._highspy.HighsModelStatus
         if status == known.kInfeasible:
-            return None
+            if self._reason(refuted):
+                return None
+            self._highs.clearSolver()
+            self._run()
+            status = self._highs.getModelStatus()
+            if status == known.kInfeasible:
+                return None if self._reason(refuted) else self._nothing()
         solution = self._highs.getSolution()
         x, duals = np.array(solution.col_value), np.array(solution.row_dual)
         if len(duals) == 0 or not np.isfinite(duals).all():  # no prices claim too little, not much
-            x, duals = np.zeros(self._highs.getNumCol()), np.zeros(self._highs.getNumRow())
+            return self._nothing()
         return LivePoint(x, duals, status == known.kOptimal)
+
+    def _nothing(self) -> LivePoint:
+        return LivePoint(np.zeros(self._highs.getNumCol()), np.zeros(self._highs.getNumRow()), False)
+
+    def _reason(self, refuted: Callable[[Floats], bool]) -> bool:
+        """Whether the solver's reason for "infeasible" holds."""
+        _, there, ray = self._highs.getDualRay()
+        ray = np.array(ray, dtype=np.float64)
+        return bool(there) and bool(np.isfinite(ray).all()) and refuted(ray)
 
     def _run(self) -> None:
         """Solve in a thread, as Ctrl-C and the clock are ours to watch."""
