@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,6 +75,10 @@ Trees = Annotated[
         "--hierarchy", help="tree of a nominal column's values, as column=FILE; repeatable"
     ),
 ]
+Apart = Annotated[
+    bool,
+    typer.Option("--apart", help="in a process of its own, which may crash or hang without harm"),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no table of progress")]
 
 
@@ -109,6 +114,7 @@ def solve(
     missing: Missing = "error",
     raw: Raw = False,
     hierarchy: Trees = None,
+    apart: Apart = False,
     quiet: Quiet = False,
     output: Annotated[
         Path | None,
@@ -129,7 +135,7 @@ def solve(
     columns = inputs.Columns(
         numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or []
     )
-    question = inputs.Question(k, method, cost, time, seed, option or [])
+    question = inputs.Question(k, method, cost, time, seed, option or [], apart)
     commands.solve(file, columns, question, quiet, output, plot, certificate)
 
 
@@ -151,6 +157,7 @@ def anonymize(
     missing: Missing = "error",
     raw: Raw = False,
     hierarchy: Trees = None,
+    apart: Apart = False,
     quiet: Quiet = False,
     kind: Annotated[
         str | None,
@@ -190,7 +197,7 @@ def anonymize(
     columns = inputs.Columns(
         numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or [], drop
     )
-    question = inputs.Question(k, method, cost, time, seed, option or [])
+    question = inputs.Question(k, method, cost, time, seed, option or [], apart)
     kept = inputs.Kept(shuffle, escape_formulas, keep_order, keep_identifiers)
     commands.anonymize(file, columns, question, quiet, output, kind, kept)
 
@@ -384,6 +391,7 @@ def main() -> None:
     from kanopy.instances.errors import KanopyError
 
     signals.install()
+    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
     try:
         app()
     except SystemExit as end:

@@ -178,6 +178,7 @@ def answer(
         options=question.parsed_options(),
         display=display,
         certificate=certificate,
+        apart=question.apart,
     )
 
 

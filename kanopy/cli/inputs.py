@@ -47,6 +47,7 @@ class Question:
     time: float | None
     seed: int
     options: list[str]
+    apart: bool = False
 
     def parsed_options(self) -> dict[str, Any]:
         """Options by name; values are read as JSON where they can be, else as text."""

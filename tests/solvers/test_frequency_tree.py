@@ -1,5 +1,7 @@
 """Cuts, the live relaxation and the tree, against all choices of tiny programs."""
 
+import threading
+import time
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -156,6 +158,25 @@ def test_live_relaxation_agrees_with_a_fresh_one(flat):
             if columns[relaxation.point(numbers) > 0.5].all()
         )
     assert outcomes == {"optimal", "infeasible"}
+
+
+def test_a_deaf_solver_is_left_behind_and_claims_nothing():
+    (program, *_) = simple_programs(6, 10, False)
+    relaxation = relax(program, 0)
+    over = threading.Event()
+    live = LiveLinear(relaxation.form, lambda: True)
+    live._highs.run = over.wait  # hears neither the clock nor its interrupt
+    began = time.perf_counter()
+    for _ in range(2):
+        point = live.solve(relaxation.refuted)
+        assert not point.optimal
+        bound = relaxation.lagrangian(point.duals)[0]
+        assert all(bound <= objective for objective, _ in solutions(program))
+        live.add(sp.csr_array(np.ones((1, len(relaxation.form.cost)))))
+        live.open(np.zeros(len(relaxation.owner), dtype=np.bool_))
+        relaxation = relaxation.with_cuts(sp.csr_array((1, len(relaxation.form.cost))))
+    assert time.perf_counter() - began < 2.0
+    over.set()
 
 
 @pytest.mark.parametrize("flat", [False, True])
