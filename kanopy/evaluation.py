@@ -136,7 +136,8 @@ def evaluate(
         A solution, measured by its default release, or a released table with the same columns.
     control
         Control tables for the table errors: all up to a dimension, or a list of tables; all up to
-        dimension 3 by default.
+        dimension 3 by default. An error where there are none to compare: on tables with numeric
+        quasi-identifiers, and for releases of value sets.
 
     Examples
     --------
@@ -161,6 +162,12 @@ def evaluate(
     if labels is None and same_rows and not freeform:
         labels = identical
     codes = _released_codes(data, release)
+    if codes is None and control is not None:
+        cause = "the original has numeric quasi-identifiers" if data.numeric else None
+        raise KanopyError(
+            f"control tables count single values, and {cause or 'the release holds others'}; "
+            "leave control out"
+        )
     found: dict[str, object] = {}
     if same_rows and (freeform or isinstance(result, Solution) or _in_order(data, release, codes)):
         found |= _numeric(data, release) | _linkage(data, release, codes)
