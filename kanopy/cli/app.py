@@ -62,7 +62,12 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--option", "-O", help="option of the method, as name=value; repeatable"),
 ]
-Numeric = Annotated[str, typer.Option(help="numeric quasi-identifiers, separated by commas")]
+Numeric = Annotated[
+    str,
+    typer.Option(
+        help='numeric quasi-identifiers, separated by commas (a name with a comma in "…")'
+    ),
+]
 Nominal = Annotated[str, typer.Option(help="nominal quasi-identifiers, separated by commas")]
 Confidential = Annotated[str, typer.Option(help="confidential columns, separated by commas")]
 Strata = Annotated[str, typer.Option(help="column that no class may cross")]

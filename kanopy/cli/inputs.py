@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,8 +75,13 @@ class Kept:
 
 
 def names(text: str) -> list[str]:
-    """Column or method names separated by commas."""
-    return [part.strip() for part in text.split(",") if part.strip()]
+    """Column or method names separated by commas; a name with a comma stands in double quotes.
+
+    >>> names('age, "born, in"')
+    ['age', 'born, in']
+    """
+    (parts,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def read_instance(file: str, columns: Columns, without: Sequence[str] = ()) -> Microdata:
