@@ -40,9 +40,10 @@ def read_table(path: str | os.PathLike[str], keep_text: bool = False) -> pd.Data
 
     CSV files are comma separated UTF-8 with a header row. Empty cells and the words that pandas
     reads as missing (``NA``, ``NaN``, ``null``, ``None``, ``n/a``, …) become missing values;
-    ``?`` stays text, and so do columns of whole numbers with leading zeros, such as postcodes. With ``keep_text`` every cell is taken as it stands, so that ``NA`` and the
-    empty text are values of their own. Nothing is guessed about malformed files: repeated header
-    names and rows of the wrong length are errors.
+    ``?`` stays text, and so do columns of digits with leading zeros, such as postcodes. With
+    ``keep_text`` every cell is taken as it stands, so that ``NA`` and the empty text are values of
+    their own. Nothing is guessed about malformed files: repeated header names and rows of the wrong
+    length are errors.
     """
     path = Path(path)
     suffix = _suffix(path)
