@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
 
 from kanopy import measures
 from kanopy.instances.errors import KanopyError
@@ -293,7 +294,10 @@ def _disclosure(
 ) -> dict[str, object]:
     if not data.confidential or any(name not in release.columns for name in data.confidential):
         return {}
-    confidential = release[list(data.confidential)]
+    confidential = release[list(data.confidential)].copy()
+    for name, column in confidential.items():
+        if column.isna().any() and not is_numeric_dtype(column):  # a value of its own
+            confidential[name] = column.astype(object).where(column.notna(), "\0missing")
     return {
         "distinct_diversity": measures.distinct_diversity(confidential, identical),
         "entropy_diversity": measures.entropy_diversity(confidential, identical),

@@ -101,13 +101,20 @@ def read_instance(file: str, columns: Columns, without: Sequence[str] = ()) -> M
     return data.with_hierarchies(trees) if trees else data
 
 
+def is_named(file: str) -> bool:
+    """Whether this names a data set or an embedded example, not a file."""
+    from kanopy.instances.datasets import DATASETS
+
+    return file.partition(":")[0] == "example" or file in DATASETS
+
+
 def _read(file: str, columns: Columns, without: Sequence[str]) -> Microdata:
     from kanopy.instances.datasets import DATASETS, load
     from kanopy.instances.examples import example, examples
     from kanopy.instances.files import read_table
 
     prefix, _, name = file.partition(":")
-    if prefix == "example" or file in DATASETS:
+    if is_named(file):
         standardize = not columns.raw
         data = example(name) if prefix == "example" else load(file, standardize=standardize)
         if columns.missing not in MISSING:  # there are no missing values, but typing errors
