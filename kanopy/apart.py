@@ -38,6 +38,8 @@ from kanopy.verification import check_labels
 
 GRACE = 1.0
 """Seconds beyond its limit after which a child that has not ended is killed."""
+START = 30.0
+"""The same for one that has not been heard of: on a busy machine it may take long to begin."""
 BEAT = 0.3
 """Seconds between two signs of life."""
 PROOF_SILENCE = 30.0
@@ -76,6 +78,7 @@ class _Parent:
             "began": time.time() - run.elapsed(),
         }
         self.told, self.told_at = run.elapsed(), time.perf_counter()
+        self.heard = False
 
     def attend(self) -> Outcome:
         """Hand the question over and listen until the child ends."""
@@ -113,30 +116,33 @@ class _Parent:
             if self.connection.poll(0.1):
                 try:
                     name, content = self.connection.recv()
+                    hear = getattr(self, f"on_{name}")
                 except (EOFError, OSError):
                     if refused:
                         raise KanopyError(
                             f"apart=True: the question cannot be sent to a process: {refused[0]}"
                         ) from refused[0]
                     raise CrashError(self.how_it_ended()) from None
-                answer = getattr(self, f"on_{name}")(content)
-                if answer is not None:
-                    outcome: Outcome = answer
+                except Exception as error:  # what a process sends whose memory is spoilt
+                    raise CrashError(f"the process of {self.method.name} sent nonsense") from error
+                outcome: Outcome | None = hear(content)
+                if outcome is not None:
                     return outcome
-            elif self.late():
+            if self.late():
                 raise CrashError(f"{self.method.name} did not end at its time limit and was killed")
 
     def late(self) -> bool:
         """Whether the child's own clock, as far as we know it, is well beyond the limit."""
         silent = time.perf_counter() - self.told_at
         limit = self.run.stop.time_limit()
-        over = self.told + silent > limit + max(GRACE, 0.01 * limit)
+        over = self.told + silent > limit + max(GRACE if self.heard else START, 0.01 * limit)
         # a proof is written down beyond the limit
         return over and (not self.run.wants_proof or silent > PROOF_SILENCE)
 
     # What the child may say
 
     def on_alive(self, elapsed: float) -> None:
+        self.heard = True
         self.told, self.told_at = elapsed, time.perf_counter()
 
     def on_event(self, content: tuple[Event, Outcome | None]) -> None:

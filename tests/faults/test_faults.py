@@ -250,6 +250,27 @@ def test_a_method_apart_gives_what_it_gives_here(tmp_path):
         kn.solve(data, 3, "mdav", apart=True, stop=Local())
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux' /proc")
+@pytest.mark.parametrize("babble", [b"\0\0\0\3abc", b"\0\0\0\1\x80", b"\0"])
+def test_a_process_apart_that_babbles_is_contained_and_named(babble, monkeypatch):
+    """Another process answers in its place."""
+    code = "import os, sys; os.write(int(sys.argv[1]), bytes.fromhex(sys.argv[2]))"
+    start = subprocess.Popen
+
+    def instead(command, **more):
+        number = command[command.index("kanopy.apart") + 1]
+        return start([sys.executable, "-c", code, number, babble.hex()], **more)
+
+    monkeypatch.setattr("kanopy.apart.subprocess.Popen", instead)
+    data = kn.generate("simu", n=20, seed=1)
+    with pytest.raises(kn.KanopyError, match="process of mdav (sent nonsense|was ended)"):
+        kn.solve(data, 3, "mdav", apart=True)
+    first = kn.solve(data, 3, "random")
+    with pytest.warns(RuntimeWarning, match="best so far"):
+        kept = kn.solve(data, 3, "ils", apart=True, initial=first)
+    assert (kept.status, kept.objective) == ("interrupted", first.objective)
+
+
 class Local:
     """A stopping rule that holds what no other process can have."""
 
