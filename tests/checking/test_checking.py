@@ -428,6 +428,30 @@ def test_a_bound_of_a_stopped_search_is_certified(tmp_path):
     assert check(read_certificate(heuristic), data).bound is None
 
 
+@pytest.mark.parametrize("cost", COSTS)
+def test_a_search_that_ends_as_rows_are_told_apart_keeps_its_proof(tmp_path, cost, monkeypatch):
+    """Copies are types first; the search then begins anew with single rows, and is stopped there."""
+    from kanopy.solvers.branch_and_price.engine import Engine
+
+    build = Engine.build
+
+    def build_and_stop(self):
+        build(self)
+        if self.told_apart:
+            self.clock.deadline = -np.inf
+
+    monkeypatch.setattr(Engine, "build", build_and_stop)
+    told_apart = 0
+    for seed in range(8):
+        data = table(np.random.default_rng(seed), 30, cost, copies=True)
+        options = {"enumeration": False, "dives": False, "most_cut_rounds": seed % 2}
+        certificate, solution = certified(tmp_path, data, 3, cost, **options)
+        told_apart += not certificate.merged
+        checked = check(certificate, data)
+        assert float(checked.bound) == pytest.approx(solution.bound, rel=1e-6)
+    assert told_apart > 0
+
+
 def test_what_has_no_certificate(tmp_path):
     numbers = kn.generate("simu", n=20, seed=1)
     with pytest.raises(kn.KanopyError, match="not on a partition"):
