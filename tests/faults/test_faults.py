@@ -263,7 +263,7 @@ def test_a_process_apart_that_babbles_is_contained_and_named(babble, monkeypatch
 
     monkeypatch.setattr("kanopy.apart.subprocess.Popen", instead)
     data = kn.generate("simu", n=20, seed=1)
-    with pytest.raises(kn.KanopyError, match="process of mdav (sent nonsense|was ended)"):
+    with pytest.raises(kn.KanopyError, match=r"process of mdav (sent nonsense|was ended)"):
         kn.solve(data, 3, "mdav", apart=True)
     first = kn.solve(data, 3, "random")
     with pytest.warns(RuntimeWarning, match="best so far"):
