@@ -357,6 +357,12 @@ def tutorial(script: str) -> str:
     return "\n".join(parts)
 
 
+def path_of(module: str) -> str:
+    """The file of a module, with places where a narrow column may break it."""
+    broken = re.sub("([/_])", r"\1<wbr>", source_of(module))
+    return f"<code>{broken}</code>"
+
+
 def papers() -> str:
     """From the papers to the code."""
     from kanopy.experiments.catalogue import catalogue
@@ -371,13 +377,13 @@ def papers() -> str:
         parts.append(f"## {number}\n\n{title}.\n")
         rows = [
             f"| {inline(m.paper)} | method [{inline(m.name)}](methods/{slug(m.name)}.md) "
-            f"| `{source_of(m.run.__module__)}` |"
+            f"| {path_of(m.run.__module__)} |"
             for m in all_methods().values()
             if number in m.paper
         ]
         rows += [
             f"| {inline(first_line(model_module(name).__doc__))} | model [{name}](models/{name}.md)"
-            f" | `{source_of(model_module(name).__name__)}` |"
+            f" | {path_of(model_module(name).__name__)} |"
             for name in MODELS
             if f"({number}," in model_module(name).__doc__.replace("\n", " ").split("::")[0]
         ]

@@ -113,8 +113,11 @@ def _kind(value: object) -> str:
 
 def _refuse_missing(column: pd.Series) -> None:
     gone = np.flatnonzero(column.isna().to_numpy())
+    if len(column) and len(gone) == len(column):
+        raise KanopyError(f"column {column.name!r} holds no values; leave it out (--drop)")
     if len(gone):
         raise KanopyError(
             f"column {column.name!r} has {len(gone)} missing values, the first in row {gone[0]}; "
-            'fill them, or pass missing="drop" or (nominal columns) missing="category"'
+            'fill them, or pass missing="drop" or (nominal columns) missing="category" '
+            "(--missing in the shell)"
         )

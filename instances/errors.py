@@ -43,5 +43,10 @@ def cause(error: BaseException) -> BaseException | None:
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> KanopyError:
-    """Error for a name that does not exist, listing those that do."""
-    return KanopyError(f"unknown {what} {name!r}; choose one of: {', '.join(known)}")
+    """Error for a name that does not exist, listing those that do.
+
+    >>> print(unknown("column", "born", ["age", "born, in"]))
+    unknown column 'born'; choose one of: age, "born, in"
+    """
+    listed = (f'"{one}"' if "," in one else one for one in known)
+    return KanopyError(f"unknown {what} {name!r}; choose one of: {', '.join(listed)}")

@@ -17,6 +17,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pandas.api.types import is_numeric_dtype
 
 from kanopy.instances.errors import KanopyError, cause
 
@@ -28,6 +29,8 @@ MOST_TIMES = 200
 
 Packed tables of real data are some ten times smaller; only a file that is made to fill the memory
 of its reader is smaller by more than this."""
+LEADING_ZERO = re.compile(r"(?:^|[,\"\n\r])0[0-9]")
+"""What the text of a table holds if one of its cells begins with a zero before other digits."""
 FORMULA = re.compile(r"\s*[=+\-@\t\r]")
 """How a cell begins that a spreadsheet may run as a formula."""
 
@@ -37,9 +40,10 @@ def read_table(path: str | os.PathLike[str], keep_text: bool = False) -> pd.Data
 
     CSV files are comma separated UTF-8 with a header row. Empty cells and the words that pandas
     reads as missing (``NA``, ``NaN``, ``null``, ``None``, ``n/a``, …) become missing values;
-    ``?`` stays text. With ``keep_text`` every cell is taken as it stands, so that ``NA`` and the
-    empty text are values of their own. Nothing is guessed about malformed files: repeated header
-    names and rows of the wrong length are errors.
+    ``?`` stays text, and so do columns of digits with leading zeros, such as postcodes. With
+    ``keep_text`` every cell is taken as it stands, so that ``NA`` and the empty text are values of
+    their own. Nothing is guessed about malformed files: repeated header names and rows of the wrong
+    length are errors.
     """
     path = Path(path)
     suffix = _suffix(path)
@@ -203,6 +207,8 @@ def parse_csv(content: bytes, label: str, keep_text: bool = False) -> pd.DataFra
             na_filter=not keep_text,
             low_memory=False,  # one dtype a column, however long the file
         )
+        if LEADING_ZERO.search(text):
+            frame = _with_leading_zeros(frame, text, keep_text)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
         raise KanopyError(f"{label!r} is not a readable CSV file; check its quotes") from cause(
             error
@@ -213,6 +219,19 @@ def parse_csv(content: bytes, label: str, keep_text: bool = False) -> pd.DataFra
             f"{frame.shape[0]} of {frame.shape[1]} by another; check it for odd quotes, control "
             "characters and lines of blanks"
         )
+    return frame
+
+
+def _with_leading_zeros(frame: pd.DataFrame, text: str, keep_text: bool) -> pd.DataFrame:
+    """Columns of digits as texts where a cell has a leading zero: these are codes, no numbers."""
+    numbers = [c for c, dtype in enumerate(frame.dtypes) if is_numeric_dtype(dtype)]
+    texts = pd.read_csv(
+        io.StringIO(text), usecols=numbers, dtype=str, keep_default_na=not keep_text
+    )
+    for name, column in texts.items():
+        cells = column.dropna()
+        if cells.str.match(r"0\d").any() and cells.str.fullmatch(r"\d+").all():
+            frame[name] = column
     return frame
 
 
@@ -233,6 +252,12 @@ def _checked_shape(text: str, label: str) -> tuple[int, int]:
                 f"{label!r} has columns of the same name: {', '.join(map(repr, twice))}; "
                 "rename one of each"
             )
+        other = _other_separator(text) if len(header) == 1 else None
+        if other is not None:
+            raise KanopyError(
+                f"{label!r} is separated by {other}, kanopy reads commas; save it with commas, and "
+                "numbers with decimal points, or read it with pandas and use Microdata.from_frame"
+            )
         number = 0
         for row in rows:
             number += 1
@@ -246,6 +271,16 @@ def _checked_shape(text: str, label: str) -> tuple[int, int]:
             f"{label!r} is not a readable CSV file (line {reader.line_num}): {error}"
         ) from error
     return number, len(header)
+
+
+def _other_separator(text: str) -> str | None:
+    """What seems to separate the cells of the first two rows instead of commas."""
+    for character, name in ((";", "semicolons"), ("\t", "tabs")):
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=character)
+        first = [row for row, _ in zip((row for row in reader if row), range(2), strict=False)]
+        if len(first) == 2 and len(first[0]) == len(first[1]) > 1:
+            return name
+    return None
 
 
 def _parse_parquet(content: bytes, label: str) -> pd.DataFrame:

@@ -21,6 +21,8 @@ from kanopy.instances.merge import merge_rows
 from kanopy.instances.tables import ControlTables
 
 _QUICK_TO_MERGE = 100_000
+LEAST_WIDTH = 1e-290
+"""Ranges of numeric columns below this, other than 0, are refused."""
 T = TypeVar("T", bound=np.generic)
 Domain = tuple[float, float] | int
 Missing = Literal["error", "drop", "category"]
@@ -169,6 +171,7 @@ class Microdata:
         points = (raw - center) / scale
         chosen = _weights(mapping(weights, "weights", '{"age": 2.0}'), identifiers)
         _check_costs(points, chosen)
+        _check_widths((high - low) / scale, numeric_names)
         return cls(
             _frame=frame,
             numeric=numeric_names,
@@ -418,6 +421,15 @@ def _roles(
     chosen_numeric = tuple(name for name in in_order if name in set(numeric or ()))
     chosen_nominal = tuple(name for name in in_order if name in set(nominal or ()))
     return chosen_numeric, chosen_nominal
+
+
+def _check_widths(widths: NDArray[np.float64], names: tuple[str, ...]) -> None:
+    """Refuse ranges so small that losses, which are shares of them, would overflow."""
+    for name, width in zip(names, widths.tolist(), strict=True):
+        if 0 < width < LEAST_WIDTH:
+            raise KanopyError(
+                f"values of {name!r} differ by less than {LEAST_WIDTH:g}; multiply the column first"
+            )
 
 
 def _standardisation(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from kanopy.checking.certificate import Certificate, CertificateError, to_bytes
 from kanopy.checking.counts import CheckedCounts, CountsCertificate, check_counts
@@ -130,14 +131,16 @@ def columns_of(data: Microdata) -> dict[str, Any]:
     }
 
 
-def read_as(certificate: Certificate | CountsCertificate, data: Microdata) -> Microdata:
+def read_as(
+    certificate: Certificate | CountsCertificate, table: Microdata | pd.DataFrame
+) -> Microdata:
     """The table as the certificate reads it."""
-    if data.fingerprint == certificate.instance:
-        return data
+    if isinstance(table, Microdata) and table.fingerprint == certificate.instance:
+        return table
     given = certificate.columns
     try:
         return Microdata.from_frame(
-            data.frame,
+            table.frame if isinstance(table, Microdata) else table,
             numeric=given["numeric"],
             nominal=given["nominal"],
             weights=given["weights"],

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
 
 from kanopy import measures
 from kanopy.instances.errors import KanopyError
@@ -136,7 +137,8 @@ def evaluate(
         A solution, measured by its default release, or a released table with the same columns.
     control
         Control tables for the table errors: all up to a dimension, or a list of tables; all up to
-        dimension 3 by default.
+        dimension 3 by default. An error where there are none to compare: on tables with numeric
+        quasi-identifiers, and for releases of value sets.
 
     Examples
     --------
@@ -161,6 +163,12 @@ def evaluate(
     if labels is None and same_rows and not freeform:
         labels = identical
     codes = _released_codes(data, release)
+    if codes is None and control is not None:
+        cause = "the original has numeric quasi-identifiers" if data.numeric else None
+        raise KanopyError(
+            f"control tables count single values, and {cause or 'the release holds others'}; "
+            "leave control out"
+        )
     found: dict[str, object] = {}
     if same_rows and (freeform or isinstance(result, Solution) or _in_order(data, release, codes)):
         found |= _numeric(data, release) | _linkage(data, release, codes)
@@ -286,7 +294,10 @@ def _disclosure(
 ) -> dict[str, object]:
     if not data.confidential or any(name not in release.columns for name in data.confidential):
         return {}
-    confidential = release[list(data.confidential)]
+    confidential = release[list(data.confidential)].copy()
+    for name, column in confidential.items():
+        if column.isna().any() and not is_numeric_dtype(column):  # a value of its own
+            confidential[name] = column.astype(object).where(column.notna(), "\0missing")
     return {
         "distinct_diversity": measures.distinct_diversity(confidential, identical),
         "entropy_diversity": measures.entropy_diversity(confidential, identical),

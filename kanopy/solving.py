@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kanopy.apart import CrashError, run_apart
 from kanopy.certifying import check_certifiable, write_certificate
 from kanopy.display import ProgressTable
 from kanopy.instances.arguments import checked_seed, is_known
@@ -48,6 +50,7 @@ def solve(
     cannot_link: Sequence[tuple[int, int]] | None = None,
     display: bool = False,
     certificate: str | Path | None = None,
+    apart: bool = False,
 ) -> Solution:
     """Find a k-anonymous version of the data at the least cost.
 
@@ -82,6 +85,10 @@ def solve(
         ``kanopy check`` verifies by itself; see :mod:`kanopy.checking`. Writing it takes further
         time, beyond a time limit. Its bound may be lower than the solution's where a proof was cut
         short.
+    apart
+        Run the method in a process of its own: should a solver crash there, or not end at its time
+        limit, a warning names it and the best so far is returned as ``interrupted``. Methods, costs
+        and back-ends that were added in this process are unknown there.
 
     Examples
     --------
@@ -125,7 +132,16 @@ def solve(
     interrupted = False
     bound: float | None = None
     try:
-        outcome = _run_method(chosen, problem, run, parsed)
+        outcome = _run_method(
+            chosen,
+            problem,
+            run,
+            lambda part, of_part: (
+                run_apart(chosen, part, of_part, options or {})
+                if apart
+                else chosen.run(part, of_part, parsed)
+            ),
+        )
         bound = outcome.bound
         run.found(outcome, problem.objective(outcome))
         if run.best is not None and run.best.solver is None:  # found on the way
@@ -134,6 +150,11 @@ def solve(
         if run.best is None:
             raise
         interrupted = True
+    except CrashError as error:
+        if run.best is None:
+            raise
+        interrupted = True
+        warnings.warn(f"{error}; this is the best so far", RuntimeWarning, stacklevel=2)
     solution = _solution(problem, run, bound, interrupted, options or {})
     if table:
         table.close(solution)
@@ -229,12 +250,14 @@ def _initial_labels(
     return labels
 
 
-def _run_method(method: Method, problem: Problem, run: Run, options: Any) -> Outcome:
+def _run_method(
+    method: Method, problem: Problem, run: Run, work: Callable[[Problem, Run], Outcome]
+) -> Outcome:
     """Run a method on the whole table, or on one stratum after the other."""
     strata = problem.data.stratum_of_row
     number = int(strata.max()) + 1
     if number == 1:
-        return method.run(problem, run, options)
+        return work(problem, run)
     if method.shape != "partition":
         raise KanopyError(f"method {method.name!r} cannot keep strata apart; split the table")
     labels = np.empty(problem.n, dtype=np.int64)
@@ -253,7 +276,7 @@ def _run_method(method: Method, problem: Problem, run: Run, options: Any) -> Out
             start,
             run.method,
         )
-        outcome = method.run(part.problem, part, options)
+        outcome = work(part.problem, part)
         part.found(outcome, part.problem.objective(outcome))
         assert part.best is not None
         assert part.best.labels is not None

@@ -75,6 +75,12 @@ class Run:
         """Processor seconds of this process since the run began, which other load leaves alone."""
         return time.process_time() - self._processor_start
 
+    def follow(self, elapsed: float, processor_seconds: float = 0.0) -> None:
+        """Set the clock by that of another process, and count what that has worked for us."""
+        last = self._events[-1].time if self._events else 0.0  # a trace never runs back
+        self._start = now() - max(elapsed, last)
+        self._processor_start -= processor_seconds
+
     def remaining(self) -> float:
         """Seconds until the time limit; ∞ without one."""
         return max(0.0, self.stop.time_limit() - self.elapsed())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,7 +62,12 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--option", "-O", help="option of the method, as name=value; repeatable"),
 ]
-Numeric = Annotated[str, typer.Option(help="numeric quasi-identifiers, separated by commas")]
+Numeric = Annotated[
+    str,
+    typer.Option(
+        help='numeric quasi-identifiers, separated by commas (a name with a comma in "…")'
+    ),
+]
 Nominal = Annotated[str, typer.Option(help="nominal quasi-identifiers, separated by commas")]
 Confidential = Annotated[str, typer.Option(help="confidential columns, separated by commas")]
 Strata = Annotated[str, typer.Option(help="column that no class may cross")]
@@ -73,6 +79,10 @@ Trees = Annotated[
     typer.Option(
         "--hierarchy", help="tree of a nominal column's values, as column=FILE; repeatable"
     ),
+]
+Apart = Annotated[
+    bool,
+    typer.Option("--apart", help="in a process of its own, which may crash or hang without harm"),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no table of progress")]
 
@@ -109,6 +119,7 @@ def solve(
     missing: Missing = "error",
     raw: Raw = False,
     hierarchy: Trees = None,
+    apart: Apart = False,
     quiet: Quiet = False,
     output: Annotated[
         Path | None,
@@ -129,7 +140,7 @@ def solve(
     columns = inputs.Columns(
         numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or []
     )
-    question = inputs.Question(k, method, cost, time, seed, option or [])
+    question = inputs.Question(k, method, cost, time, seed, option or [], apart)
     commands.solve(file, columns, question, quiet, output, plot, certificate)
 
 
@@ -151,6 +162,7 @@ def anonymize(
     missing: Missing = "error",
     raw: Raw = False,
     hierarchy: Trees = None,
+    apart: Apart = False,
     quiet: Quiet = False,
     kind: Annotated[
         str | None,
@@ -190,7 +202,7 @@ def anonymize(
     columns = inputs.Columns(
         numeric, nominal, confidential, strata, weights, missing, raw, hierarchy or [], drop
     )
-    question = inputs.Question(k, method, cost, time, seed, option or [])
+    question = inputs.Question(k, method, cost, time, seed, option or [], apart)
     kept = inputs.Kept(shuffle, escape_formulas, keep_order, keep_identifiers)
     commands.anonymize(file, columns, question, quiet, output, kind, kept)
 
@@ -384,6 +396,7 @@ def main() -> None:
     from kanopy.instances.errors import KanopyError
 
     signals.install()
+    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
     try:
         app()
     except SystemExit as end:

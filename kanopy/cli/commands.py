@@ -17,9 +17,9 @@ from rich.table import Table
 
 import kanopy
 from kanopy.cli import signals
-from kanopy.cli.inputs import Columns, Kept, Question, names, read_instance
+from kanopy.cli.inputs import Columns, Kept, Question, is_named, names, read_instance
 from kanopy.instances.errors import KanopyError
-from kanopy.instances.files import check_target, write_table
+from kanopy.instances.files import check_target, read_table, write_table
 from kanopy.instances.microdata import Microdata
 from kanopy.plot import check_picture, plot_comparison, save_axes
 from kanopy.release import identifiers
@@ -87,7 +87,9 @@ def check(path: Path, file: str, backend: str | None = None) -> None:
     certificate = counts.from_json(found) if of_counts else from_bytes(content)
     as_it_is = Columns("", "", "", "", "", "category", False, [])
     with working(f"reading {file}"):
-        data = read_as(certificate, read_instance(file, as_it_is))
+        # of a file, only the columns that the certificate names need to be in order
+        named = certificate.columns and not is_named(file)
+        data = read_as(certificate, read_table(file) if named else read_instance(file, as_it_is))
     with working("checking"):
         checked: object
         if isinstance(certificate, counts.CountsCertificate):
@@ -178,6 +180,7 @@ def answer(
         options=question.parsed_options(),
         display=display,
         certificate=certificate,
+        apart=question.apart,
     )
 
 
@@ -259,8 +262,6 @@ def evaluate(
     original: str, release: Path, columns: Columns, k: int | None, control: int | None
 ) -> None:
     """Measure what a release lost and what it still reveals."""
-    from kanopy.instances.files import read_table
-
     with working(f"reading {original} and {release}"):
         data = read_instance(original, columns)
         released = read_table(release)

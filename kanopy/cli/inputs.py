@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ class Question:
     time: float | None
     seed: int
     options: list[str]
+    apart: bool = False
 
     def parsed_options(self) -> dict[str, Any]:
         """Options by name; values are read as JSON where they can be, else as text."""
@@ -73,8 +75,13 @@ class Kept:
 
 
 def names(text: str) -> list[str]:
-    """Column or method names separated by commas."""
-    return [part.strip() for part in text.split(",") if part.strip()]
+    """Column or method names separated by commas; a name with a comma stands in double quotes.
+
+    >>> names('age, "born, in"')
+    ['age', 'born, in']
+    """
+    (parts,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def read_instance(file: str, columns: Columns, without: Sequence[str] = ()) -> Microdata:
@@ -94,13 +101,20 @@ def read_instance(file: str, columns: Columns, without: Sequence[str] = ()) -> M
     return data.with_hierarchies(trees) if trees else data
 
 
+def is_named(file: str) -> bool:
+    """Whether this names a data set or an embedded example, not a file."""
+    from kanopy.instances.datasets import DATASETS
+
+    return file.partition(":")[0] == "example" or file in DATASETS
+
+
 def _read(file: str, columns: Columns, without: Sequence[str]) -> Microdata:
     from kanopy.instances.datasets import DATASETS, load
     from kanopy.instances.examples import example, examples
     from kanopy.instances.files import read_table
 
     prefix, _, name = file.partition(":")
-    if prefix == "example" or file in DATASETS:
+    if is_named(file):
         standardize = not columns.raw
         data = example(name) if prefix == "example" else load(file, standardize=standardize)
         if columns.missing not in MISSING:  # there are no missing values, but typing errors

@@ -6,6 +6,8 @@ exit code   meaning
 0           done
 1           a verification failed: a release or certificate does not keep its promise
 2           a mistake that the user can put right
+3           a solver crashed or hung in its own process (``--apart``); what was found until then
+            is reported and written
 130         ended by Ctrl-C (SIGINT); what was found until then is reported and written
 143         ended by SIGTERM, likewise
 =========== ==========================================================================
@@ -47,6 +49,9 @@ def exit_code() -> int:
 
 def leave_if_interrupted(solution: Solution) -> None:
     """End the process with a code that tells, once everything is written."""
-    if solution.status == "interrupted":
-        print("interrupted: this is the best so far", file=sys.stderr)
-        sys.exit(exit_code())
+    if solution.status != "interrupted":
+        return
+    if not came():  # a crash, which a warning has named
+        sys.exit(3)
+    print("interrupted: this is the best so far", file=sys.stderr)
+    sys.exit(exit_code())

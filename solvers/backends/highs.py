@@ -67,13 +67,12 @@ class _Search:
 
     def run(self) -> Ended:
         """Solve, and decide between infeasible and unbounded where HiGHS does not."""
-        solver = self.load(self.form.cost, self.form.integer)
-        if self.form.integer.any():
-            self.subscribe_to_incumbents(solver)
-            if self.watch.start is not None:
-                self.set_start(solver, self.watch.start)
-        solver.run()
-        status = solver.getModelStatus()
+        solver, status = self.attempt(presolve="choose")
+        if status == self.status.kInfeasible:
+            # Presolve may be wrong about that (HiGHS issues 2585, 3296), so it takes two: what the
+            # program itself says without presolve counts.
+            self.watch.forget_bound()
+            solver, status = self.attempt(presolve="off")
         if status == self.status.kUnboundedOrInfeasible:
             # A program with rational data whose relaxation is unbounded is unbounded itself as
             # soon as it has a point: ask for any.
@@ -86,6 +85,17 @@ class _Search:
         if self.form.integer.any():
             return self.mixed_integer(solver, status)
         return self.linear(solver, status)
+
+    def attempt(self, presolve: str) -> tuple[Any, Any]:
+        """A run of HiGHS and its status."""
+        solver = self.load(self.form.cost, self.form.integer)
+        solver.setOptionValue("presolve", presolve)
+        if self.form.integer.any():
+            self.subscribe_to_incumbents(solver)
+            if self.watch.start is not None:
+                self.set_start(solver, self.watch.start)
+        solver.run()
+        return solver, solver.getModelStatus()
 
     def mixed_integer(self, solver: Any, status: Any) -> Ended:
         info = solver.getInfo()

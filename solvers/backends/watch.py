@@ -125,6 +125,11 @@ class Watch:
             with self._lock:
                 self.bound = max(self.bound, bound)
 
+    def forget_bound(self) -> None:
+        """Take back what a solver claimed on the way to an answer that is in doubt."""
+        with self._lock:
+            self.bound = -math.inf
+
     def run(self, search: Callable[[], Ended], stop: Callable[[], None]) -> BackendResult:
         """Run a search to its end or its limit; ``stop`` asks the solver to end, from outside."""
         if not len(self.form.cost):
@@ -156,7 +161,7 @@ class Watch:
                 self._tell()
                 now = time.perf_counter()
                 if now >= patience_ends:
-                    _abandoned.append(thread)
+                    abandon(thread)
                     return Ended("stopped", f"{self.solver} did not end at its limit in time")
                 if not self.stopping() and (self.remaining() == 0.0 or self.limits.interrupted()):
                     patience_ends = now + GRACE
@@ -164,7 +169,7 @@ class Watch:
         except BaseException:
             end()
             if not done.wait(GRACE):
-                _abandoned.append(thread)
+                abandon(thread)
             self._tell()
             raise
         self._tell()
@@ -252,6 +257,11 @@ def _check_numbers(form: LinearForm) -> None:
     ):
         if np.isnan(values).any():
             raise KanopyError(f"a {what} of the program is not a number")
+
+
+def abandon(thread: threading.Thread) -> None:
+    """Leave a solver's thread to end by itself; at exit it is waited for a little."""
+    _abandoned.append(thread)
 
 
 def _wait_for_abandoned() -> None:

@@ -61,8 +61,13 @@ class Writer:
         self.cuts: dict[tuple[tuple[int, ...], int], int] = {}
         self.bits = BITS - math.frexp(engine.upper())[1]
         data = engine.problem.data
-        # Costs are rounded down by a unit for each row and column at most.
-        self.slack = 4 + len(data.numeric) + len(data.nominal)
+        # Costs are rounded down, for each row by a unit and column at most; where values are told
+        # apart, also for each other row of the cluster, unless their weights are whole units.
+        units = np.ldexp(data.nominal_weights, self.bits)
+        if engine.problem.cost == "range" or (units != np.floor(units)).any():
+            self.slack = 4 + len(data.numeric) + 2 * engine.problem.k * len(data.nominal)
+        else:
+            self.slack = 4 + len(data.numeric)
         if engine.problem.cost == "range":  # in floats, values far from 0 lose what they differ by
             width = np.maximum(data.upper - data.lower, np.finfo(float).tiny)
             lost = data.numeric_weights * np.abs(data.X).max(axis=0, initial=0.0) / width
@@ -97,17 +102,20 @@ class Writer:
             return number
         duals = self.snap(argument.bound, argument.restrictions)
         if argument.listed and argument.bound.duals is not None:
-            target = self.engine.target()
+            below = math.floor(math.ldexp(self.engine.target(), self.bits))
+            # All clusters that the checker will list: for the same whole duals, and a little more,
+            # as it rounds costs down.
+            most = 4 * self.engine.problem.k**2 * self.slack
+            cutoff = math.ldexp(float(below + most), -self.bits)
             listed = list_clusters(
                 self.engine.pricer,
-                argument.bound,
-                target,
+                self.bound_of(duals, argument),
+                cutoff,
                 Clock(),
                 self.engine.options.most_columns,
                 argument.restrictions,
             )
-            if listed is not None and listed.cutoff >= target:
-                below = math.floor(math.ldexp(target, self.bits))
+            if listed is not None and listed.cutoff >= cutoff:
                 then = self.prove_listed(listed.clusters, listed.costs, argument)
                 self.steps[number] = Listing(duals, below, then)
                 return number
@@ -128,6 +136,23 @@ class Writer:
             count = count + min(priced.least, 0.0)
         return self.whole(types, count, bound.cuts, bound.duals.cuts)
 
+    def bound_of(self, duals: WholeDuals, argument: Argument) -> Bound:
+        """The bound that whole duals prove, as the checker computes it."""
+        engine, cuts = self.engine, argument.bound.cuts
+        limits = argument.restrictions.range_of_clusters(engine.problem.n, engine.problem.k)
+        of_cuts = np.zeros(len(cuts))
+        numbers = {self.number_of(cuts, c): c for c in range(len(cuts))}
+        for number, value in duals.cuts:
+            of_cuts[numbers[number]] = value
+        sides = right_hand_sides(cuts, engine.copies)
+        value = sum(int(c) * u for c, u in zip(engine.copies, duals.types, strict=True))
+        value += min(duals.count * limits[0], duals.count * limits[1])
+        value += sum(int(u) * int(side) for u, side in zip(of_cuts, sides, strict=True))
+        types = np.ldexp(np.array(duals.types, dtype=np.float64), -self.bits)
+        count = math.ldexp(float(duals.count), -self.bits)
+        real = Duals(types, count, np.ldexp(of_cuts, -self.bits))
+        return Bound(math.ldexp(float(value), -self.bits), real, cuts)
+
     def whole(
         self,
         types: NDArray[np.float64],
@@ -137,15 +162,15 @@ class Writer:
         of_branches: tuple[float, ...] = (),
     ) -> WholeDuals:
         """Duals in units, rounded down."""
-        each = [
-            (self.number_of(cuts, c), math.floor(math.ldexp(float(of_cuts[c]), self.bits)))
-            for c in range(len(cuts))
-            if of_cuts[c] < 0
-        ]
+        each: dict[int, int] = {}  # two equal cuts are one
+        for c in np.flatnonzero(of_cuts < 0).tolist():
+            number = self.number_of(cuts, c)
+            dual = math.floor(math.ldexp(float(of_cuts[c]), self.bits))
+            each[number] = each.get(number, 0) + dual
         return WholeDuals(
             [min(math.floor(math.ldexp(u, self.bits)) - self.slack, MOST) for u in types.tolist()],
             math.floor(math.ldexp(count, self.bits)),
-            each,
+            list(each.items()),
             [math.floor(math.ldexp(d, self.bits)) for d in of_branches],
         )
 
@@ -251,7 +276,10 @@ class Writer:
         of_count = float(lower[0] + upper[0])
         of_cuts = upper[1 : 1 + len(cuts)]
         of_lower, of_upper = iter(lower[1:].tolist()), iter(upper[1 + len(cuts) :].tolist())
-        taus = [next(of_upper if math.isfinite(high) else of_lower) for _, high in part.sides]
+        taus = [
+            min(next(of_upper), 0.0) if math.isfinite(high) else max(next(of_lower), 0.0)
+            for _, high in part.sides
+        ]
         reduced = costs - matrix[:types].T @ duals - of_count
         if len(cuts):
             reduced = reduced - matrix[types + 1 :].T @ of_cuts

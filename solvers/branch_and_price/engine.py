@@ -43,7 +43,7 @@ from kanopy.solvers.branch_and_price.start import (
     unmerged,
     with_start,
 )
-from kanopy.solvers.branch_and_price.subset_row import cuts_of_rows, separate
+from kanopy.solvers.branch_and_price.subset_row import bound_of_rows, cuts_of_rows, separate
 from kanopy.solvers.clock import now
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.run import Run
@@ -514,13 +514,15 @@ class Engine:
         return True
 
     def see_rows(self) -> None:
-        """Every row its own type from now on."""
+        """Every row its own type from now on; what was proven of types is proven of rows, too."""
         self.told_apart = True
+        before = bound_of_rows(self.proof, self.types)
         self.problem = replace(self.problem, data=unmerged(self.problem.data))
         self.types = self.problem.data.types
         self.links = link_types(self.problem.links, self.types)
         self.proof = Bound()
         self.argument = Argument(self.links)
+        self.argument.improve(before)
 
     def generate(self, restrictions: Restrictions, root: bool = True) -> Generated:
         """Column generation that reports its bounds if it speaks of the whole problem."""

@@ -14,10 +14,12 @@ into (jk−1)/k clusters of k.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.solvers.branch_and_price.column_generation import Bound
 from kanopy.solvers.branch_and_price.pricing import Cuts
 from kanopy.solvers.kernels.inner import inner, kernel
 
@@ -167,6 +169,14 @@ def cuts_of_rows(cuts: Cuts, types: Ints, most: int = 12) -> Cuts:
         np.concatenate([*(sets[c] for c in kept), np.empty(0)]).astype(np.int64),
         cuts.divisors[kept],
     )
+
+
+def bound_of_rows(bound: Bound, types: Ints) -> Bound:
+    """A bound on types as one on their rows: each has its type's dual, and all cuts stay."""
+    if bound.duals is None:
+        return bound
+    duals = replace(bound.duals, types=bound.duals.types[types])
+    return Bound(bound.value, duals, cuts_of_rows(bound.cuts, types, len(types)))
 
 
 def _by_type(rows: Ints, number: int) -> tuple[Ints, Ints, Ints]:

@@ -13,6 +13,7 @@ would take most of the time.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import Protocol
@@ -163,7 +164,7 @@ class Tree:
                 values[self.columns] | self.shared
             )
             self.live.open(columns)
-            point = self.live.solve()
+            point = self.live.solve(partial(self.relaxation.refuted, open_columns=columns))
             if point is None:
                 return []
             found, excess = self.relaxation.lagrangian(point.duals, columns)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import math
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from kanopy.models.linear_form import LinearForm
+from kanopy.solvers.backends.watch import abandon
 from kanopy.solvers.frequency.program import Floats, Mask
 
 POLL = 0.1
 """Seconds between two looks at the stopping rule."""
 GRACE = 1.0
-"""Seconds that a stopped solver is waited for after Ctrl-C."""
+"""Seconds that a stopped solver is waited for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,8 @@ class LiveLinear:
         self._highspy = importlib.import_module("highspy")
         self._stopping = stopping
         self._stopped = threading.Event()
+        self._left_behind = False
+        self._rows = form.matrix.shape[0]
         self._open = np.ones(len(form.cost), dtype=np.bool_)
         program = self._highspy.HighsLp()
         program.num_row_, program.num_col_ = form.matrix.shape
@@ -65,6 +70,9 @@ class LiveLinear:
     def add(self, cuts: sp.csr_array) -> None:
         """Add rows cuts·x ≤ 0."""
         number = cuts.shape[0]
+        self._rows += number
+        if self._left_behind:
+            return
         answer = self._highs.addRows(
             number,
             np.full(number, -self._highspy.kHighsInf),
@@ -79,7 +87,7 @@ class LiveLinear:
     def open(self, columns: Mask) -> None:
         """Keep the other columns at 0 from now on."""
         changed = np.flatnonzero(columns != self._open)
-        if len(changed):
+        if len(changed) and not self._left_behind:
             upper = columns[changed].astype(np.float64)
             answer = self._highs.changeColsBounds(
                 len(changed), changed.astype(np.int32), np.zeros(len(changed)), upper
@@ -87,32 +95,64 @@ class LiveLinear:
             self._check(answer)
             self._open = columns.copy()
 
-    def solve(self) -> LivePoint | None:
-        """The optimum; None if there is no point at all."""
-        self._run()
+    def solve(self, refuted: Callable[[Floats], bool]) -> LivePoint | None:
+        """The optimum; None if there is no point at all.
+
+        The solver's word is not enough for that: ``refuted`` must accept the multipliers that it
+        gives as its reason. Where it does not, even from a cold start, nothing has been proven.
+        """
+        if not self._run():
+            return self._nothing()
         status, known = self._highs.getModelStatus(), self._highspy.HighsModelStatus
         if status == known.kInfeasible:
-            return None
+            if self._reason(refuted):
+                return None
+            self._highs.clearSolver()
+            if not self._run():
+                return self._nothing()
+            status = self._highs.getModelStatus()
+            if status == known.kInfeasible:
+                return None if self._reason(refuted) else self._nothing()
         solution = self._highs.getSolution()
         x, duals = np.array(solution.col_value), np.array(solution.row_dual)
         if len(duals) == 0 or not np.isfinite(duals).all():  # no prices claim too little, not much
-            x, duals = np.zeros(self._highs.getNumCol()), np.zeros(self._highs.getNumRow())
+            return self._nothing()
         return LivePoint(x, duals, status == known.kOptimal)
 
-    def _run(self) -> None:
-        """Solve in a thread, as Ctrl-C and the clock are ours to watch."""
+    def _nothing(self) -> LivePoint:
+        return LivePoint(np.zeros(len(self._open)), np.zeros(self._rows), False)
+
+    def _reason(self, refuted: Callable[[Floats], bool]) -> bool:
+        """Whether the solver's reason for "infeasible" holds."""
+        _, there, ray = self._highs.getDualRay()
+        ray = np.array(ray, dtype=np.float64)
+        return bool(there) and bool(np.isfinite(ray).all()) and refuted(ray)
+
+    def _run(self) -> bool:
+        """Solve in a thread, as Ctrl-C and the clock are ours to watch; False if it does not end.
+
+        Who does not end soon after being asked to is left behind, and never asked again.
+        """
+        if self._left_behind:
+            return False
         worker = threading.Thread(target=self._highs.run, daemon=True, name="kanopy relaxation")
         worker.start()
+        patience_ends = time.perf_counter() + GRACE if self._stopped.is_set() else math.inf
         try:
             worker.join(POLL)
-            while worker.is_alive():
-                if self._stopping():
+            while worker.is_alive() and time.perf_counter() < patience_ends:
+                if not self._stopped.is_set() and self._stopping():
                     self._stopped.set()
+                    patience_ends = time.perf_counter() + GRACE
                 worker.join(POLL)
         except BaseException:
             self._stopped.set()
             worker.join(GRACE)
             raise
+        self._left_behind = worker.is_alive()
+        if self._left_behind:
+            abandon(worker)
+        return not self._left_behind
 
     def _check(self, answer: Any) -> None:
         if answer == self._highspy.HighsStatus.kError:

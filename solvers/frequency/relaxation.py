@@ -121,14 +121,27 @@ class Relaxation:
 
         Only solutions with open columns count, if these are given; no set may be shut altogether.
         """
+        return self._priced(self.form.cost, self.form.constant, duals, open_columns)
+
+    def refuted(self, ray: Floats, open_columns: Mask | None = None) -> bool:
+        """Whether these multipliers prove that there is no solution (Farkas).
+
+        If everything were free, solutions would cost 0: none exists if L(π) is above that.
+        """
+        free = np.zeros_like(self.form.cost)
+        return any(self._priced(free, 0.0, s * ray, open_columns)[0] > 0 for s in (1.0, -1.0))
+
+    def _priced(
+        self, cost: Floats, constant: float, duals: Floats, open_columns: Mask | None
+    ) -> tuple[float, Floats]:
         sets = int(self.owner[-1]) + 1 if len(self.owner) else 0
         links = duals.copy()
         links[:sets] = 0.0
         cuts = np.isinf(self.form.row_lower)
         links[cuts] = np.minimum(links[cuts], 0.0)
-        price = self.form.cost - self.form.matrix.T @ links
+        price = cost - self.form.matrix.T @ links
         if sets == 0:
-            return self.form.constant, price
+            return constant, price
         if open_columns is not None:
             price[~open_columns] = np.inf
         first = np.searchsorted(self.owner, np.arange(sets))
@@ -136,10 +149,10 @@ class Relaxation:
         # The rounding error of a price, a sum of so many products, is below their number times
         # 2⁻⁵² times the sum of their absolute values.
         terms = 100 + int(np.bincount(self.form.matrix.indices).max(initial=0))
-        size = np.abs(self.form.cost) + abs(self.form.matrix).T @ np.abs(links)
-        error = float(np.maximum.reduceat(size, first).sum()) + abs(self.form.constant)
+        size = np.abs(cost) + abs(self.form.matrix).T @ np.abs(links)
+        error = float(np.maximum.reduceat(size, first).sum()) + abs(constant)
         error *= terms * 2.0**-52
-        return self.form.constant + float(least.sum()) - error, price - least[self.owner]
+        return constant + float(least.sum()) - error, price - least[self.owner]
 
     def reduce(self, duals: Floats, limit: float) -> tuple[float, Program]:
         """L(π), and the program without what only solutions dearer than ``limit`` use."""

@@ -147,7 +147,7 @@ class Search:
         """Solve a relaxation and add cuts that its solution breaks; None if nothing is left."""
         live = LiveLinear(relaxation.form, self.stopping)
         rounding = Rounding(relaxation)
-        point = live.solve()
+        point = live.solve(relaxation.refuted)
         bounds = [-np.inf]
         while point is not None:
             bounds.append(relaxation.lagrangian(point.duals)[0])
@@ -160,7 +160,7 @@ class Search:
                 break
             relaxation = relaxation.with_cuts(cuts)
             live.add(cuts)
-            point = live.solve()
+            point = live.solve(relaxation.refuted)
         if point is None:
             return None
         return Strengthened(relaxation, live, point.duals)

@@ -22,8 +22,10 @@ from kanopy.checking.certificate import (
     from_bytes,
     to_bytes,
 )
+from kanopy.checking.proof import Scope, _Proof
 from kanopy.checking.search import Allowed, Costs, Prices
 from kanopy.checking.whole import exact_cost, largest_entry
+from kanopy.experiments import certificates
 
 COSTS = ("sse", "hamming", "range")
 
@@ -426,6 +428,66 @@ def test_a_bound_of_a_stopped_search_is_certified(tmp_path):
     heuristic = tmp_path / "mdav.json"
     kn.solve(data, 3, "mdav", certificate=heuristic)
     assert check(read_certificate(heuristic), data).bound is None
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_the_writer_lists_what_the_checker_will_list(tmp_path, cost, monkeypatch):
+    """Rounded duals prove a little less, so that a few more clusters fit the gap."""
+    from kanopy.solvers.branch_and_price import certificate as module
+
+    written = []
+
+    def recorded(*arguments):
+        written.append(list_clusters(*arguments))
+        return written[-1]
+
+    list_clusters = module.list_clusters
+    monkeypatch.setattr(module, "list_clusters", recorded)
+    monkeypatch.setattr(module, "BITS", 24)  # coarse units: rounding tells
+    lists = 0
+    for seed in range(12):
+        data = table(np.random.default_rng(seed), 30, cost, copies=False)
+        certificate, _ = certified(tmp_path, data, 3, cost, cuts=False, dives=False)
+        step = certificate.steps[0]
+        if isinstance(step, Listing):
+            proof, scope = _Proof(certificate, data), Scope(0, data.n // 3)
+            value = proof._value(step.duals, scope)
+            known = {
+                tuple(sorted(x for x in row if x >= 0)) for row in written[-1].clusters.tolist()
+            }
+            assert set(proof._listed(step, scope, value).clusters) <= known
+            check(certificate, data)
+            lists += 1
+    assert lists > 0
+
+
+def test_signs_of_branches_survive_rounding():
+    """A dual of a lower side that is 0 up to rounding must not become −1 unit."""
+    assert certificates.main(["1", "37"]) == 0
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_a_search_that_ends_as_rows_are_told_apart_keeps_its_proof(tmp_path, cost, monkeypatch):
+    """Copies are types first; the search begins anew with single rows, and is stopped there."""
+    from kanopy.solvers.branch_and_price.engine import Engine
+
+    build = Engine.build
+
+    def build_and_stop(self):
+        build(self)
+        if self.told_apart:
+            self.clock.deadline = -np.inf
+
+    monkeypatch.setattr(Engine, "build", build_and_stop)
+    told_apart = 0
+    for seed in range(8):
+        data = table(np.random.default_rng(seed), 30, cost, copies=True)
+        options = {"enumeration": False, "dives": False, "most_cut_rounds": seed % 2}
+        certificate, solution = certified(tmp_path, data, 3, cost, **options)
+        told_apart += not certificate.merged
+        checked = check(certificate, data)
+        assert float(checked.bound) == pytest.approx(solution.bound, rel=1e-6)
+    assert told_apart > 0
 
 
 def test_what_has_no_certificate(tmp_path):

@@ -5,6 +5,7 @@ Elsewhere: campaigns that are killed, run twice on one store or lose a worker
 (``tests/solvers/test_backends.py``).
 """
 
+import contextlib
 import os
 import random
 import resource
@@ -197,6 +198,90 @@ def test_signals_write_the_best_so_far(tmp_path, number, command):
     assert len(written) == 300
     groups = written.groupby("class" if command == "solve" else list("abcd")).size()
     assert groups.min() >= 3
+
+
+def child_of(pid, words):
+    """The child whose command holds these words, once there is one."""
+    while True:
+        for child in children(pid):
+            with contextlib.suppress(OSError):
+                if words in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return child
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux' /proc")
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGSTOP])
+def test_a_crash_or_hang_in_a_process_apart_leaves_the_best_so_far(tmp_path, number):
+    """The solver's process gets the signal that a wild pointer, or the system, would send."""
+    table, out = numbers(tmp_path / "in.csv", 300), tmp_path / "out.csv"
+    limit = ["-t", "20"] if number == signal.SIGSTOP else []  # without one, nobody waits in vain
+    process = subprocess.Popen(
+        [*KANOPY, "solve", table, "-k", "3", "-m", "ils", "--apart", *limit, "-o", out],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while "*" not in (line := process.stdout.readline()):  # the mark of a better solution
+        assert line, process.stderr.read()
+    child = child_of(process.pid, b"kanopy.apart")
+    os.kill(child, number)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 3, errors
+    how = "did not end at its time limit" if number == signal.SIGSTOP else f"by {number.name}"
+    assert f"warning: the process of ils was ended {how}" in errors or how in errors
+    assert "best so far" in errors
+    assert read_table(out).groupby("class").size().min() >= 3
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_a_method_apart_gives_what_it_gives_here(tmp_path):
+    data = kn.generate("simu", n=60, seed=1)
+    here = kn.solve(data, 3, "branch-and-price", certificate=tmp_path / "here.json")
+    there = kn.solve(data, 3, "branch-and-price", certificate=tmp_path / "there.json", apart=True)
+    assert (there.objective, there.status) == (here.objective, here.status)
+    assert there.labels.tolist() == here.labels.tolist()
+    assert [e.mark for e in there.trace if e.mark] == [e.mark for e in here.trace if e.mark]
+    assert (tmp_path / "there.json").read_bytes() == (tmp_path / "here.json").read_bytes()
+    with pytest.raises(kn.KanopyError, match="option"):  # an error is the same, too
+        kn.solve(data, 3, "auto", apart=True, options={"no": 1})
+    with pytest.raises(kn.KanopyError, match="cannot be sent"):
+        kn.solve(data, 3, "mdav", apart=True, stop=Local())
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux' /proc")
+@pytest.mark.parametrize("babble", [b"\0\0\0\3abc", b"\0\0\0\1\x80", b"\0"])
+def test_a_process_apart_that_babbles_is_contained_and_named(babble, monkeypatch):
+    """Another process answers in its place."""
+    code = "import os, sys; os.write(int(sys.argv[1]), bytes.fromhex(sys.argv[2]))"
+    start = subprocess.Popen
+
+    def instead(command, **more):
+        number = command[command.index("kanopy.apart") + 1]
+        return start([sys.executable, "-c", code, number, babble.hex()], **more)
+
+    monkeypatch.setattr("kanopy.apart.subprocess.Popen", instead)
+    data = kn.generate("simu", n=20, seed=1)
+    with pytest.raises(kn.KanopyError, match=r"process of mdav (sent nonsense|was ended)"):
+        kn.solve(data, 3, "mdav", apart=True)
+    first = kn.solve(data, 3, "random")
+    with pytest.warns(RuntimeWarning, match="best so far"):
+        kept = kn.solve(data, 3, "ils", apart=True, initial=first)
+    assert (kept.status, kept.objective) == ("interrupted", first.objective)
+
+
+class Local:
+    """A stopping rule that holds what no other process can have."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def __call__(self, progress):
+        return False
+
+    def time_limit(self):
+        return np.inf
 
 
 def test_a_signal_before_the_first_solution_has_its_exit_code(tmp_path):

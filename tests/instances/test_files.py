@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kanopy.instances import files
 from kanopy.instances.errors import KanopyError
-from kanopy.instances.files import read_table, write_table
+from kanopy.instances.files import parse_csv, read_table, write_table
 
 FRAME = pd.DataFrame({"age": [30, 41], "share": [0.1, 1 / 3], "town": ["Trier, West", 'the "Ü"']})
 
@@ -68,6 +68,9 @@ def test_byte_order_mark_and_blank_lines_do_no_harm(tmp_path):
         (b"", "is empty"),
         (b"\n\n", "is empty"),
         (b"a,b,a\n1,2,3\n", "same name: 'a'"),
+        (b"a;b\n1;2\n", "separated by semicolons, kanopy reads commas"),
+        (b'a;b\n"secret, x";2,5\n', "separated by semicolons, kanopy reads commas"),
+        (b"a\tb\n1\t2\n", "separated by tabs"),
         (b"a,b\n1,2\nsecret\n", "1 cells in line 3, but 2 columns"),
         (b"a,b\n1,2,secret\n", "3 cells in line 2, but 2 columns"),
         (b"a,b\n1,2\n\xffsecret,3\n", r"not UTF-8 \(byte 8, line 3\)"),
@@ -152,3 +155,17 @@ def test_replacing_keeps_mode_and_links(tmp_path):
     assert link.is_symlink()
     assert real.stat().st_mode & 0o777 == 0o640
     pd.testing.assert_frame_equal(read_table(real), FRAME)
+
+
+def test_a_single_column_may_hold_semicolons():
+    assert parse_csv(b"a\n1;2\n3;4\n", "x").shape == (2, 1)
+    assert parse_csv(b'"a;b"\n1\n', "x").shape == (1, 1)
+
+
+def test_codes_with_leading_zeros_stay_texts():
+    table = parse_csv(b"plz,x,y,z\n01067,0,00.5,07\n10115,10,1,\n", "t")
+    assert table["plz"].tolist() == ["01067", "10115"]
+    assert table["x"].tolist() == [0, 10]
+    assert table["y"].tolist() == [0.5, 1.0]
+    assert table["z"].tolist()[0] == "07"
+    assert table["z"].isna().tolist() == [False, True]

@@ -436,3 +436,12 @@ def test_nothing_can_be_changed_from_outside():
 def test_frequency_tables_need_nominal_columns():
     with pytest.raises(KanopyError, match="age, pay is numeric"):
         build().tables(1)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-310])
+def test_ranges_too_small_to_divide_by_are_refused(scale):
+    frame = pd.DataFrame({"x": np.arange(6) * scale, "y": np.arange(6.0)})
+    with pytest.raises(KanopyError, match="'x' differ by less than 1e-290; multiply the column"):
+        Microdata.from_frame(frame, standardize=False)
+    wide = frame.assign(x=frame["x"] * 1e200 * 1e100)
+    assert Microdata.from_frame(wide, standardize=False).n == 6

@@ -180,6 +180,29 @@ def test_a_release_that_leaks_has_exit_code_1(table, tmp_path):
     assert "Traceback" not in result.stderr
 
 
+def test_a_table_with_awkward_columns_from_door_to_door(tmp_path):
+    """Codes with zeros, a name with a comma, gaps where they do not matter, an empty column."""
+    table = tmp_path / "t.csv"
+    rows = [f'"Doe, {i}",0{1067 + i % 3},{20 + i % 7},{"flu" if i % 3 else ""},' for i in range(24)]
+    table.write_text("\n".join(['"Name, First",plz,age,illness,empty', *rows]))
+    roles = ["--numeric", "age", "--nominal", "plz"]
+    safe, proof = tmp_path / "safe.csv", tmp_path / "proof.json"
+    drop = ["--drop", '"Name, First",empty', "--confidential", "illness"]
+    done = invoke("anonymize", table, "-k", 3, *roles, *drop, "-q", "-o", safe)
+    assert done.exit_code == 0, done.output
+    written = pd.read_csv(safe, dtype=str)
+    assert list(written) == ["plz", "age", "illness"]
+    parts = {part for cell in written["plz"] for part in cell.strip("{}").split("|")}
+    assert parts == {"01067", "01068", "01069"}
+    done = invoke("evaluate", table, safe, "-k", 3, *roles, "--confidential", "illness")
+    assert done.exit_code == 0, done.output
+    method = ["-m", "branch-and-price", "-q", "--certificate", proof]
+    assert invoke("solve", table, "-k", 3, *roles, *method).exit_code == 0
+    done = invoke("check", proof, table)
+    assert done.exit_code == 0, done.output
+    assert "optimal" in done.output
+
+
 def test_check_verifies_a_certificate(tmp_path):
     table, proof, other = (tmp_path / name for name in ("t.csv", "p.json.gz", "o.csv"))
     frame = pd.DataFrame({"a": [1.5, 2, 4, 7, 11, 13, 14, 20, 21], "b": list("xyxyxxyyx")})

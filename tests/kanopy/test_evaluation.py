@@ -94,3 +94,14 @@ def test_linkage_falls_with_k():
     assert kn.evaluate(data, data.frame).linkage == 1.0
     shares = [kn.evaluate(data, kn.solve(data, k, "mdav")).linkage for k in (2, 5, 20)]
     assert shares[0] > shares[1] > shares[2]
+
+
+def test_control_tables_where_there_are_none_are_an_error():
+    numbers = kn.generate("simu", n=20, seed=1)
+    with pytest.raises(kn.KanopyError, match="numeric quasi-identifiers; leave control out"):
+        kn.evaluate(numbers, kn.solve(numbers, 3, "mdav"), control=2)
+    words = kn.Microdata.from_frame(pd.DataFrame({"a": list("xyxyxy"), "b": list("pppqqq")}))
+    ranges = kn.solve(words, 3, "k-member", cost="range").release("ranges")
+    assert kn.evaluate(words, ranges).chi2 is None
+    with pytest.raises(kn.KanopyError, match="the release holds others; leave control out"):
+        kn.evaluate(words, ranges, control=1)

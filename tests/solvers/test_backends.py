@@ -151,6 +151,30 @@ def test_back_ends_agree_on_mixed_programs():
         assert all(r.bound <= min(values) + 1e-6 for r in results if r.x is not None)
 
 
+@pytest.mark.parametrize("integer", [True, False])
+def test_highs_is_not_infeasible_on_the_word_of_its_presolve(integer):
+    """Programs that have a point and that presolve may call infeasible (HiGHS issue 3296)."""
+    form = program(
+        [11, -8, -19, -10, 5],
+        [
+            (-881340, [8618, 0, 6848, -5708, -7986], -881340),
+            (-1293743, [8481, 0, 20239, 0, -20298], math.inf),
+            (2777163, [-12156, 0, -22017, 15119, 0], 2777163),
+            (-math.inf, [-6951, 4887, 0, -4475, 6644], -263291),
+        ],
+        -100,
+        [2e9 - 100, 100, 100, 2e9 - 100, 100],
+        integer=integer,
+    )
+    point = np.array([-31.0, -20.0, -74.0, 51.0, -23.0])
+    assert form.violation(point) == 0
+    told = []
+    result = find_backend("highs").solve(form, Limits(), progress=lambda _, b: told.append(b))
+    assert result.status in ("optimal", "feasible")
+    assert result.objective <= form.objective(point)
+    assert all(bound <= form.objective(point) for bound in (*told, result.bound))
+
+
 @every_linear
 def test_linear_programs_have_a_bound(backend):
     rng = np.random.default_rng(10)

@@ -1,6 +1,9 @@
 """Cuts, the live relaxation and the tree, against all choices of tiny programs."""
 
+import threading
+import time
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -64,6 +67,14 @@ def simple_programs(seed: int, number: int, flat: bool) -> list[Program]:
     return [program for program in made if program.groups and not program.infeasible]
 
 
+def some_columns(rng, relaxation, share):
+    """That share of the columns, and one of each set."""
+    columns = rng.random(len(relaxation.owner)) < share
+    for own in np.unique(relaxation.owner):
+        columns[rng.choice(np.flatnonzero(relaxation.owner == own))] = True
+    return columns
+
+
 @pytest.mark.parametrize("configurations", [0, 20])
 @pytest.mark.parametrize("flat", [False, True])
 def test_no_solution_breaks_a_cut_and_the_given_point_breaks_all(flat, configurations):
@@ -116,13 +127,14 @@ def test_live_relaxation_agrees_with_a_fresh_one(flat):
     for program in simple_programs(6, 60, flat):
         relaxation = relax(program, 0)
         live = LiveLinear(relaxation.form, lambda: False)
-        live.solve()
+        live.solve(relaxation.refuted)
         cuts = Rounding(relaxation).violated(rng.random(len(relaxation.form.cost)))
         live.add(cuts)
-        columns = rng.random(len(relaxation.owner)) < 0.7
+        columns = some_columns(rng, relaxation, 0.3)
         live.open(columns)
-        point = live.solve()
-        form = relaxation.with_cuts(cuts).form
+        relaxation = relaxation.with_cuts(cuts)
+        point = live.solve(partial(relaxation.refuted, open_columns=columns))
+        form = relaxation.form
         fresh = HighsBackend().solve(
             replace(
                 form,
@@ -136,7 +148,51 @@ def test_live_relaxation_agrees_with_a_fresh_one(flat):
         if point is not None:
             assert point.optimal
             assert form.objective(point.x) == pytest.approx(fresh.objective, abs=1e-6)
+        doubted = live.solve(lambda ray: False)
+        assert doubted is not None
+        assert doubted.optimal == (point is not None)
+        bound = relaxation.lagrangian(doubted.duals, columns)[0]
+        assert all(
+            bound <= objective + 1e-9
+            for objective, numbers in solutions(program)
+            if columns[relaxation.point(numbers) > 0.5].all()
+        )
     assert outcomes == {"optimal", "infeasible"}
+
+
+def test_a_deaf_solver_is_left_behind_and_claims_nothing():
+    (program, *_) = simple_programs(6, 10, False)
+    relaxation = relax(program, 0)
+    over = threading.Event()
+    live = LiveLinear(relaxation.form, lambda: True)
+    live._highs.run = over.wait  # hears neither the clock nor its interrupt
+    began = time.perf_counter()
+    for _ in range(2):
+        point = live.solve(relaxation.refuted)
+        assert not point.optimal
+        bound = relaxation.lagrangian(point.duals)[0]
+        assert all(bound <= objective for objective, _ in solutions(program))
+        live.add(sp.csr_array(np.ones((1, len(relaxation.form.cost)))))
+        live.open(np.zeros(len(relaxation.owner), dtype=np.bool_))
+        relaxation = relaxation.with_cuts(sp.csr_array((1, len(relaxation.form.cost))))
+    assert time.perf_counter() - began < 2.0
+    over.set()
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_no_multipliers_refute_what_has_a_solution(flat):
+    rng = np.random.default_rng(8)
+    refuted = 0
+    for program in simple_programs(9, 60, flat):
+        relaxation = relax(program, 0, whole_sums=True)
+        known = [relaxation.point(numbers) > 0.5 for _, numbers in solutions(program)]
+        for _ in range(20):
+            columns = some_columns(rng, relaxation, 0.3)
+            ray = rng.normal(size=relaxation.form.matrix.shape[0])
+            if relaxation.refuted(ray, columns):
+                refuted += 1
+                assert not any(columns[point].all() for point in known)
+    assert refuted > 20
 
 
 @pytest.mark.parametrize("rounds", [(), (0, 0)])

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import kanopy as kn
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.heuristics import mona as module
@@ -75,6 +76,21 @@ def test_the_number_of_jobs_does_not_matter(monkeypatch):
     assert (mona_labels(points, 3, jobs=-1) == alone).all()
     with joblib.parallel_config("loky", n_jobs=2):
         assert (mona_labels(points[:2000], 3, jobs=2) == mona_labels(points[:2000], 3)).all()
+
+
+def test_blocks_on_a_dask_cluster(monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="needs the extra `distributed`")
+    monkeypatch.setattr(module, "_TASK", 2000)  # some tasks
+    data = Microdata.from_frame(
+        pd.DataFrame(np.random.default_rng(2).normal(size=(500, 3)), columns=list("abc"))
+    )
+    here = kn.solve(data, 3, "mona")
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client, joblib.parallel_config("dask"):
+        there = kn.solve(data, 3, "mona")
+        done = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
+    assert done > 0  # the cluster had work
+    assert (there.labels == here.labels).all()
 
 
 def test_large_blocks_take_the_way_that_can_be_stopped(monkeypatch):
