@@ -87,6 +87,9 @@ COLUMNS_PER_ROW = 10
 MANY_CUTS = 200
 """With more cuts than this and than types, those that are slack at a node are dropped."""
 
+CUT_SHARE = 0.1
+"""Share of the time left that a round of cuts may take if there is to be another one."""
+
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
 
@@ -303,7 +306,10 @@ class Engine:
             if self.done() or not self.generated.converged:
                 return
             before = self.proof.value  # unlike the bound itself, this is not rounded up
+            left = self.clock.remaining()
             if not self.cut_round(self.links):
+                break
+            if left - self.clock.remaining() > CUT_SHARE * left:  # a partition is wanted, too
                 break
             # Judged by the gap, or by all rounds so far where the incumbent is still poor.
             least = 0.02 * min(self.upper() - before, self.proof.value - self.uncut)

@@ -83,10 +83,10 @@ class RandomProof:
         self.bits = int(rng.integers(8, 30)) - int(np.frexp(self.top)[1])
         self.cuts = [
             (
-                tuple(rng.choice(self.types, int(rng.integers(1, self.types + 1)), False).tolist()),
+                tuple(rng.choice(self.types, size, replace=bool(size % 2)).tolist()),
                 int(rng.integers(2, 6)),
             )
-            for _ in range(int(rng.choice([0, 0, 1, 2])))
+            for size in rng.integers(1, self.types + 1, int(rng.choice([0, 0, 1, 2]))).tolist()
         ]
         self.steps: list[Step | None] = []
         self.scopes: list[Scope] = []
