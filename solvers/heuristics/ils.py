@@ -2,12 +2,13 @@
 
 From a start (ONA* for ``sse``, identical rows together for the others, or the caller's) rows are
 moved and swapped between neighbouring clusters while that helps. Then clusters are created,
-dissolved, mixed and divided anew around random rows; each change is followed by the same descent
-and kept if it is better, or worse by no more than the temperature allows. The temperature falls in
-cycles that begin at the best partition so far. After a cycle, the clusters of both partitions fall
-into independent parts, and of each part the cheaper side is taken, so a cycle pays if it improved
-anything anywhere. Short cycles leave many such parts, and therefore come first; when a round
-of several temperatures saves little, they become twice as long.
+dissolved, rebuilt, mixed and divided anew around random rows; each change is followed by the same
+descent and kept if it is better, or worse by no more than the temperature allows. Where clusters
+are large, many single moves and swaps by Metropolis' rule come before each of these changes. The
+temperature falls in cycles that begin at the best partition so far. After a cycle, the clusters of
+both partitions fall into independent parts, and of each part the cheaper side is taken, so a cycle
+pays if it improved anything anywhere. Short cycles leave many such parts, and therefore come first;
+when a round of several temperatures saves little, they become twice as long.
 
 Under a time limit cycles take half of the time, or some seconds. The clusters that the later ones
 met become columns of a set-partitioning program (:mod:`seen`), out of which MIPs choose a better
@@ -69,6 +70,14 @@ SLOW, LONGEST, PER_ROW = 0.5, 0.6, 0.002
 """Share of the time that cycles take before the program does, and the seconds, times k² and per
 row, the greater of which they take at most: a program that begins early goes farther, while larger
 clusters need longer cycles."""
+
+STEPS, STEPPING = 50, 6
+"""Single steps before each change under a time limit, times k², and the k from which they are made:
+in smaller clusters changes and descents alone do as well."""
+
+STEP_UNIT = 1.5
+"""Unit of the temperature of single steps, in k-ths of the median of the clusters' costs. It is the
+same everywhere, since only then do the expensive clusters freeze first."""
 
 COLLECTING = 0.7
 """Share of the cycles' time, its end, from which clusters are collected."""
@@ -150,6 +159,8 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
     if not cooling.settle():
         return
     limited = options.fill_time and run.remaining() < math.inf
+    if limited and problem.k >= STEPPING:
+        cooling.steps = STEPS * problem.k**2
     if limited and len(problem.data.counts) <= COMBINED:
         cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
     share = run.remaining()
@@ -255,8 +266,9 @@ class Cooling:
     def __init__(
         self, problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.int64]
     ) -> None:
-        self.run, self.options = run, options
+        self.run, self.options, self._k = run, options, problem.k
         self.seen: SeenClusters | None = None
+        self.steps = 0
         near = neighbour_lists(
             problem.data, problem.cost, options.neighbours, run.seed, run.stopping
         )
@@ -297,6 +309,9 @@ class Cooling:
         The last ``share`` of them collect clusters; see :func:`iterate` for ``slack``.
         """
         counters = self._state.counters
+        positive = self.price[self.price > 0]
+        unit = STEP_UNIT / self._k * float(np.median(positive)) if len(positive) > 0 else 0.0
+        steps = self.steps if hot > 0.0 else 0
         pool = self.seen.pool if self.seen is not None else self._no_pool
         first = int(counters[ITERATION])
         last = first + max(1, length)
@@ -304,7 +319,18 @@ class Cooling:
             done = int(counters[ITERATION])
             limit = slack if done >= last - share * length else -math.inf
             iterate(
-                self._table, self._state, pool, limit, hot, cold, first, last, BURST, self._noise
+                self._table,
+                self._state,
+                pool,
+                limit,
+                hot,
+                cold,
+                first,
+                last,
+                BURST,
+                self._noise,
+                steps,
+                unit,
             )
             if self.run.stopping(iterations=int(counters[ITERATION]) - done):
                 return False
