@@ -125,6 +125,18 @@ def test_it_beats_its_starts():
     assert again.objective <= s.objective
 
 
+@pytest.mark.parametrize("k", [3, 7])
+@pytest.mark.parametrize("cost", ["sse", "hamming", "range"])
+def test_it_is_never_worse_than_its_start(cost, k):
+    """Under a time limit, with which large clusters take single steps."""
+    data = random_instance(np.random.default_rng(9), cost, 90)
+    start = kn.solve(data, k, "random", cost=cost)
+    s = kn.solve(data, k, "ils", cost=cost, initial=start, stop=kn.MaxRuntime(0.5))
+    assert s.objective < start.objective
+    again = kn.solve(data, k, "ils", cost=cost, initial=s, stop=kn.MaxRuntime(0.2), seed=1)
+    assert again.objective <= s.objective
+
+
 @pytest.mark.parametrize(
     "options", [{"neighbours": 0}, {"hot": 0.1, "cold": 0.2}, {"cycles": 0}, {"cold": 0.0}]
 )
