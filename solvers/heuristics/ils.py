@@ -71,13 +71,18 @@ SLOW, LONGEST, PER_ROW = 0.5, 0.6, 0.002
 row, the greater of which they take at most: a program that begins early goes farther, while larger
 clusters need longer cycles."""
 
-STEPS, STEPPING = 50, 6
-"""Single steps before each change under a time limit, times k², and the k from which they are made:
-in smaller clusters changes and descents alone do as well."""
+STEPS, STEPPING, EVEN = 50, 6, 4.0
+"""Single steps before each change under a time limit, times k², and where they are made: from this
+k on, changes and descents alone doing as well in smaller clusters, and if the mean cost of clusters
+is at most so many times their median, since all share one temperature."""
+
+STEPPING_SHARE = 0.8
+"""Share of the time that cycles of single steps take before the program does, nearly all of it in
+one: cooling as slowly as time allows is worth more than several tries."""
 
 STEP_UNIT = 1.5
-"""Unit of the temperature of single steps, in k-ths of the median of the clusters' costs. It is the
-same everywhere, since only then do the expensive clusters freeze first."""
+"""Unit of the temperature of single steps, in k-ths of the median of the clusters' costs. Taken
+from the two clusters at hand instead, it gave far worse partitions."""
 
 COLLECTING = 0.7
 """Share of the cycles' time, its end, from which clusters are collected."""
@@ -159,13 +164,14 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
     if not cooling.settle():
         return
     limited = options.fill_time and run.remaining() < math.inf
-    if limited and problem.k >= STEPPING:
+    if limited and problem.k >= STEPPING and cooling.mean_cost() <= EVEN * cooling.median_cost():
         cooling.steps = STEPS * problem.k**2
     if limited and len(problem.data.counts) <= COMBINED:
         cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
     share = run.remaining()
     if cooling.seen is not None:
-        share = min(SLOW * share, max(LONGEST * problem.k**2, PER_ROW * problem.n))
+        longest = max(LONGEST * problem.k**2, PER_ROW * problem.n)
+        share = STEPPING_SHARE * share if cooling.steps > 0 else min(SLOW * share, longest)
     end = run.elapsed() + share if limited else math.inf
     length, failures, before = options.first_cycle * problem.n, 0, math.inf
     for number, warmth in enumerate(itertools.cycle(WARMTHS), 1):
@@ -180,28 +186,29 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
             total = float(cooling.price.sum())
             failures = 0 if total < before else failures + 1
             longer, before = before - total < PAYS * total, total
-        length = next_length(length, run.elapsed() - began, end - run.elapsed(), longer)
+        factor = math.inf if cooling.steps > 0 else 2.0 if longer else 1.0
+        length = next_length(length, run.elapsed() - began, end - run.elapsed(), factor)
         if length == 0 or failures == options.cycles:
             break
     if cooling.seen is not None:
         combine(cooling, cooling.seen, options.first_cycle * problem.n)
 
 
-def next_length(length: int, seconds: float, remaining: float, longer: bool) -> int:
-    """Length of the cycle after one that took so many seconds: the same, or twice as long.
+def next_length(length: int, seconds: float, remaining: float, factor: float) -> int:
+    """Length of the cycle after one that took so many seconds, that many times as long.
 
-    What is left of the time is filled, and 0 if that is less than half of what the last one took.
+    At the end what is left of the time is filled; 0 if that is less than half of what the last one
+    took.
 
-    >>> next_length(1000, 0.1, 9.0, False), next_length(1000, 0.1, 9.0, True)
+    >>> next_length(1000, 0.1, 9.0, 1.0), next_length(1000, 0.1, 9.0, 2.0)
     (1000, 2000)
-    >>> next_length(1000, 5.0, 4.0, True), next_length(1000, 5.0, 2.0, True)
+    >>> next_length(1000, 5.0, 4.0, 2.0), next_length(1000, 5.0, 2.0, 2.0)
     (760, 0)
     """
     fitting = remaining / max(seconds, 1e-3)
     if fitting < 0.5:
         return 0
-    wanted = 2 * length if longer else length
-    return max(1, int(min(wanted, 0.95 * length * fitting)))
+    return max(1, int(min(factor * length, 0.95 * length * fitting)))
 
 
 def combine(cooling: Cooling, seen: SeenClusters, shortest: int) -> None:
@@ -232,7 +239,8 @@ def combine(cooling: Cooling, seen: SeenClusters, shortest: int) -> None:
                 if not done:
                     return
                 seconds = run.elapsed() - began
-                length = next_length(length, seconds, end - run.elapsed(), not better)
+                factor = 1.0 if better else 2.0
+                length = next_length(length, seconds, end - run.elapsed(), factor)
         if seen.relax(cooling.best, cooling.price, clock) is None:
             return
         labels, complete = seen.improve(clock.within(0.8 * run.remaining()), run.rng)
@@ -285,6 +293,14 @@ class Cooling:
     def _prices(self) -> NDArray[np.float64]:
         return self._state.values[:, PRICE]
 
+    def mean_cost(self) -> float:
+        """Of the clusters that cost something."""
+        return float(self.price.sum()) / max(1, np.count_nonzero(self.price > 0))
+
+    def median_cost(self) -> float:
+        """Of the clusters that cost something."""
+        return float(np.median(self.price[self.price > 0])) if self.price.any() else 0.0
+
     def settle(self) -> bool:
         """Descend to a local optimum and keep it; False if the run is to stop."""
         counters, stopping = self._state.counters, False
@@ -309,9 +325,8 @@ class Cooling:
         The last ``share`` of them collect clusters; see :func:`iterate` for ``slack``.
         """
         counters = self._state.counters
-        positive = self.price[self.price > 0]
-        unit = STEP_UNIT / self._k * float(np.median(positive)) if len(positive) > 0 else 0.0
         steps = self.steps if hot > 0.0 else 0
+        unit = STEP_UNIT / self._k * self.median_cost()
         pool = self.seen.pool if self.seen is not None else self._no_pool
         first = int(counters[ITERATION])
         last = first + max(1, length)
