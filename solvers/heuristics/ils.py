@@ -295,7 +295,7 @@ class Cooling:
 
     def mean_cost(self) -> float:
         """Of the clusters that cost something."""
-        return float(self.price.sum()) / max(1, np.count_nonzero(self.price > 0))
+        return float(self.price.sum()) / max(1, int(np.count_nonzero(self.price)))
 
     def median_cost(self) -> float:
         """Of the clusters that cost something."""
