@@ -2,12 +2,13 @@
 
 From a start (ONA* for ``sse``, identical rows together for the others, or the caller's) rows are
 moved and swapped between neighbouring clusters while that helps. Then clusters are created,
-dissolved, mixed and divided anew around random rows; each change is followed by the same descent
-and kept if it is better, or worse by no more than the temperature allows. The temperature falls in
-cycles that begin at the best partition so far. After a cycle, the clusters of both partitions fall
-into independent parts, and of each part the cheaper side is taken, so a cycle pays if it improved
-anything anywhere. Short cycles leave many such parts, and therefore come first; when a round
-of several temperatures saves little, they become twice as long.
+dissolved, rebuilt, mixed and divided anew around random rows; each change is followed by the same
+descent and kept if it is better, or worse by no more than the temperature allows. Where clusters
+are large, many single moves and swaps by Metropolis' rule come before each of these changes. The
+temperature falls in cycles that begin at the best partition so far. After a cycle, the clusters of
+both partitions fall into independent parts, and of each part the cheaper side is taken, so a cycle
+pays if it improved anything anywhere. Short cycles leave many such parts, and therefore come first;
+when a round of several temperatures saves little, they become twice as long.
 
 Under a time limit cycles take half of the time, or some seconds. The clusters that the later ones
 met become columns of a set-partitioning program (:mod:`seen`), out of which MIPs choose a better
@@ -69,6 +70,19 @@ SLOW, LONGEST, PER_ROW = 0.5, 0.6, 0.002
 """Share of the time that cycles take before the program does, and the seconds, times k² and per
 row, the greater of which they take at most: a program that begins early goes farther, while larger
 clusters need longer cycles."""
+
+STEPS, STEPPING, EVEN = 50, 6, 4.0
+"""Single steps before each change under a time limit, times k², and where they are made: from this
+k on, changes and descents alone doing as well in smaller clusters, and if the mean cost of clusters
+is at most so many times their median, since all share one temperature."""
+
+STEPPING_SHARE = 0.8
+"""Share of the time that cycles of single steps take before the program does, nearly all of it in
+one: cooling as slowly as time allows is worth more than several tries."""
+
+STEP_UNIT = 1.5
+"""Unit of the temperature of single steps, in k-ths of the median of the clusters' costs. Taken
+from the two clusters at hand instead, it gave far worse partitions."""
 
 COLLECTING = 0.7
 """Share of the cycles' time, its end, from which clusters are collected."""
@@ -150,11 +164,14 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
     if not cooling.settle():
         return
     limited = options.fill_time and run.remaining() < math.inf
+    if limited and problem.k >= STEPPING and cooling.mean_cost() <= EVEN * cooling.median_cost():
+        cooling.steps = STEPS * problem.k**2
     if limited and len(problem.data.counts) <= COMBINED:
         cooling.seen = SeenClusters(problem.data, problem.k, run.seed)
     share = run.remaining()
     if cooling.seen is not None:
-        share = min(SLOW * share, max(LONGEST * problem.k**2, PER_ROW * problem.n))
+        longest = max(LONGEST * problem.k**2, PER_ROW * problem.n)
+        share = STEPPING_SHARE * share if cooling.steps > 0 else min(SLOW * share, longest)
     end = run.elapsed() + share if limited else math.inf
     length, failures, before = options.first_cycle * problem.n, 0, math.inf
     for number, warmth in enumerate(itertools.cycle(WARMTHS), 1):
@@ -169,28 +186,29 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
             total = float(cooling.price.sum())
             failures = 0 if total < before else failures + 1
             longer, before = before - total < PAYS * total, total
-        length = next_length(length, run.elapsed() - began, end - run.elapsed(), longer)
+        factor = math.inf if cooling.steps > 0 else 2.0 if longer else 1.0
+        length = next_length(length, run.elapsed() - began, end - run.elapsed(), factor)
         if length == 0 or failures == options.cycles:
             break
     if cooling.seen is not None:
         combine(cooling, cooling.seen, options.first_cycle * problem.n)
 
 
-def next_length(length: int, seconds: float, remaining: float, longer: bool) -> int:
-    """Length of the cycle after one that took so many seconds: the same, or twice as long.
+def next_length(length: int, seconds: float, remaining: float, factor: float) -> int:
+    """Length of the cycle after one that took so many seconds, that many times as long.
 
-    What is left of the time is filled, and 0 if that is less than half of what the last one took.
+    At the end what is left of the time is filled; 0 if that is less than half of what the last one
+    took.
 
-    >>> next_length(1000, 0.1, 9.0, False), next_length(1000, 0.1, 9.0, True)
+    >>> next_length(1000, 0.1, 9.0, 1.0), next_length(1000, 0.1, 9.0, 2.0)
     (1000, 2000)
-    >>> next_length(1000, 5.0, 4.0, True), next_length(1000, 5.0, 2.0, True)
+    >>> next_length(1000, 5.0, 4.0, 2.0), next_length(1000, 5.0, 2.0, 2.0)
     (760, 0)
     """
     fitting = remaining / max(seconds, 1e-3)
     if fitting < 0.5:
         return 0
-    wanted = 2 * length if longer else length
-    return max(1, int(min(wanted, 0.95 * length * fitting)))
+    return max(1, int(min(factor * length, 0.95 * length * fitting)))
 
 
 def combine(cooling: Cooling, seen: SeenClusters, shortest: int) -> None:
@@ -221,7 +239,8 @@ def combine(cooling: Cooling, seen: SeenClusters, shortest: int) -> None:
                 if not done:
                     return
                 seconds = run.elapsed() - began
-                length = next_length(length, seconds, end - run.elapsed(), not better)
+                factor = 1.0 if better else 2.0
+                length = next_length(length, seconds, end - run.elapsed(), factor)
         if seen.relax(cooling.best, cooling.price, clock) is None:
             return
         labels, complete = seen.improve(clock.within(0.8 * run.remaining()), run.rng)
@@ -255,8 +274,9 @@ class Cooling:
     def __init__(
         self, problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.int64]
     ) -> None:
-        self.run, self.options = run, options
+        self.run, self.options, self._k = run, options, problem.k
         self.seen: SeenClusters | None = None
+        self.steps = 0
         near = neighbour_lists(
             problem.data, problem.cost, options.neighbours, run.seed, run.stopping
         )
@@ -272,6 +292,14 @@ class Cooling:
 
     def _prices(self) -> NDArray[np.float64]:
         return self._state.values[:, PRICE]
+
+    def mean_cost(self) -> float:
+        """Of the clusters that cost something."""
+        return float(self.price.sum()) / max(1, int(np.count_nonzero(self.price)))
+
+    def median_cost(self) -> float:
+        """Of the clusters that cost something."""
+        return float(np.median(self.price[self.price > 0])) if self.price.any() else 0.0
 
     def settle(self) -> bool:
         """Descend to a local optimum and keep it; False if the run is to stop."""
@@ -297,6 +325,8 @@ class Cooling:
         The last ``share`` of them collect clusters; see :func:`iterate` for ``slack``.
         """
         counters = self._state.counters
+        steps = self.steps if hot > 0.0 else 0
+        unit = STEP_UNIT / self._k * self.median_cost()
         pool = self.seen.pool if self.seen is not None else self._no_pool
         first = int(counters[ITERATION])
         last = first + max(1, length)
@@ -304,7 +334,18 @@ class Cooling:
             done = int(counters[ITERATION])
             limit = slack if done >= last - share * length else -math.inf
             iterate(
-                self._table, self._state, pool, limit, hot, cold, first, last, BURST, self._noise
+                self._table,
+                self._state,
+                pool,
+                limit,
+                hot,
+                cold,
+                first,
+                last,
+                BURST,
+                self._noise,
+                steps,
+                unit,
             )
             if self.run.stopping(iterations=int(counters[ITERATION]) - done):
                 return False

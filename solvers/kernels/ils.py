@@ -54,8 +54,12 @@ iterations kept, and the state of the random numbers."""
 PATIENCE = 10_000
 """Work that a descent may take, times k²: a hundred times what most need."""
 
-DRAWS = 13
-"""Numbers drawn for the kind of a change: one dissolves, four each create, swap and redivide."""
+DRAWS = 14
+"""Numbers drawn for the kind of a change: one dissolves, one rebuilds, four each create, swap and
+redivide."""
+
+REGION = 3
+"""Clusters of a region to be rebuilt, and up to two more."""
 
 TABLE = 1 << 20
 """Entries of a pool's table; half of them are used at most."""
@@ -327,6 +331,20 @@ def _swap_some(table, state, u):
 
 
 @inner
+def _nearest_first(table, homeless, begin, end, center, wanted):
+    """Put the units nearest to one of homeless[begin:end], itself first, at the beginning."""
+    for i in range(begin, begin + wanted):
+        least = np.inf
+        nearest = i
+        for p in range(i, end):
+            gap = apart(table, center, homeless[p])
+            if gap < least:
+                least = gap
+                nearest = p
+        homeless[i], homeless[nearest] = homeless[nearest], homeless[i]
+
+
+@inner
 def _resplit(table, state, u):
     """Merge u's cluster with one nearby and split: a random unit and those near it, the rest."""
     clusters, units, counters = state.clusters, state.units, state.counters
@@ -346,22 +364,56 @@ def _resplit(table, state, u):
     seed = homeless[below(counters, count)]
     part = max(counters[K], count - 2 * counters[K] + 1)
     counters[WORK] += part * count // 2
-    for i in range(part):
-        least = np.inf
-        nearest = i
-        for p in range(i, count):
-            gap = apart(table, seed, homeless[p])
-            if gap < least:
-                least = gap
-                nearest = p
-        v = homeless[nearest]
-        homeless[nearest] = homeless[i]
-        _insert(clusters, units, v, a)
-    for i in range(part, count):
-        _insert(clusters, units, homeless[i], b)
+    _nearest_first(table, homeless, 0, count, seed, part)
+    for i in range(count):
+        _insert(clusters, units, homeless[i], a if i < part else b)
     refresh(table, clusters, state.values, a)
     refresh(table, clusters, state.values, b)
     return True
+
+
+@inner
+def _rebuild(table, state, u):
+    """Dissolve clusters around u and build others from their borders inwards, as MDAV does.
+
+    A group that lies apart may be cut into too few clusters; to get out of that all of them change.
+    """
+    clusters, units, counters = state.clusters, state.units, state.counters
+    homeless, k = state.lists[HOMELESS], counters[K]
+    _empty(state, units[u, LABEL])
+    tries = REGION + below(counters, 3) - 1
+    for _ in range(4 * tries):
+        near = homeless[below(counters, counters[UNHOUSED])]
+        c = units[state.neighbours[near, below(counters, state.neighbours.shape[1])], LABEL]
+        if c >= 0:
+            _empty(state, c)
+            tries -= 1
+            if tries == 0:
+                break
+    count = counters[UNHOUSED]
+    begin = 0
+    while count - begin >= k:
+        counters[WORK] += (k + 1) * (count - begin) // 2
+        origin = homeless[begin + below(counters, count - begin)]
+        largest = -1.0
+        border = origin
+        for p in range(begin, count):
+            gap = apart(table, origin, homeless[p])
+            if gap > largest:
+                largest = gap
+                border = homeless[p]
+        _nearest_first(table, homeless, begin, count, border, k)
+        c = state.lists[ORDER, counters[IN_USE]]
+        _save(state, c)
+        _open(state, c)
+        for p in range(begin, begin + k):
+            _insert(clusters, units, homeless[p], c)
+        refresh(table, clusters, state.values, c)
+        begin += k
+    for p in range(begin, count):
+        homeless[p - begin] = homeless[p]
+    counters[UNHOUSED] = count - begin
+    return _rehouse(table, state)
 
 
 @inner
@@ -370,6 +422,8 @@ def _perturb(table, state, u, draw):
 
     A dissolved cluster hardly ever pays and its rows make long descents; creation also dissolves.
     """
+    if draw == DRAWS - 1:
+        return _rebuild(table, state, u)
     if draw == 0:
         if state.counters[IN_USE] == 1:
             return False
@@ -447,45 +501,94 @@ def _forget(state):
 
 
 @inner
-def _collect(state, pool, slack):
-    """Put the clusters just changed into the pool if their reduced costs are below ``slack``."""
+def _collect(state, pool, slack, c):
+    """Put a cluster into the pool if its reduced cost is below ``slack``."""
     clusters, values = state.clusters, state.values
     last_slot = pool.known.shape[0] - 1
-    for entry in range(state.counters[SAVED]):
-        c = state.saved[entry, RANK]
-        size = clusters[c, SIZE]
-        if size == 0:
+    size = clusters[c, SIZE]
+    if size == 0:
+        return
+    reduced = values[c, PRICE]
+    key = np.int64(0)
+    for q in range(FIRST, FIRST + size):
+        u = clusters[c, q]
+        reduced -= pool.duals[u]
+        key += pool.keys[u]
+    at = pool.counts[0]
+    if reduced >= slack or at == pool.prices.shape[0] or 2 * pool.counts[1] > last_slot:
+        return
+    slot = key & last_slot
+    while pool.known[slot] != 0 and pool.known[slot] != key:
+        slot = (slot + 1) & last_slot
+    if pool.known[slot] == key:
+        return
+    pool.known[slot] = key
+    for q in range(pool.clusters.shape[1]):
+        pool.clusters[at, q] = clusters[c, FIRST + q] if q < size else -1
+    pool.prices[at] = values[c, PRICE]
+    pool.counts[0] += 1
+    pool.counts[1] += 1
+
+
+@inner
+def _wander(table, state, pool, slack, unit, steps):
+    """Single moves and swaps at random by Metropolis' rule, without descents.
+
+    A rise of the cost by δ is accepted with probability exp(−δ/unit). The draw is made before the
+    step is priced, so that :func:`probe` need not look at clusters too far away.
+    """
+    clusters, values, units = state.clusters, state.values, state.units
+    neighbours, counters = state.neighbours, state.counters
+    k = counters[K]
+    n, degree = neighbours.shape
+    for _ in range(steps):
+        u = below(counters, n)
+        a = units[u, LABEL]
+        b = units[neighbours[u, below(counters, degree)], LABEL]
+        counters[WORK] += 1
+        if a == b:
             continue
-        reduced = values[c, PRICE]
-        key = np.int64(0)
-        for q in range(FIRST, FIRST + size):
-            u = clusters[c, q]
-            reduced -= pool.duals[u]
-            key += pool.keys[u]
-        at = pool.counts[0]
-        if reduced >= slack or at == pool.prices.shape[0] or 2 * pool.counts[1] > last_slot:
+        chance = (below(counters, 1 << 30) + 0.5) / (1 << 30)
+        allowed = -np.log(chance) * unit
+        left = leave(table, clusters, values, u, a)
+        joined, swapped, w = probe(table, clusters, values, u, a, left, b, allowed)
+        if w >= 0:
+            counters[WORK] += clusters[b, SIZE]
+        fits = clusters[a, SIZE] > k and clusters[b, SIZE] < 2 * k - 1
+        if fits and joined - left < min(allowed, swapped):
+            _relocate(table, state, u, b)
+        elif swapped < allowed:
+            _exchange(table, state, u, w)
+        else:
             continue
-        slot = key & last_slot
-        while pool.known[slot] != 0 and pool.known[slot] != key:
-            slot = (slot + 1) & last_slot
-        if pool.known[slot] == key:
-            continue
-        pool.known[slot] = key
-        for q in range(pool.clusters.shape[1]):
-            pool.clusters[at, q] = clusters[c, FIRST + q] if q < size else -1
-        pool.prices[at] = values[c, PRICE]
-        pool.counts[0] += 1
-        pool.counts[1] += 1
+        if slack > -np.inf and slack < np.inf:
+            _collect(state, pool, slack, a)
+            _collect(state, pool, slack, b)
+
+
+@inner
+def _quench(table, state, u, noise, limit):
+    """Descend around u, so that a change there is not kept for what only cooling gains."""
+    clusters, units, counters = state.clusters, state.units, state.counters
+    queue = state.lists[QUEUE]
+    _enqueue(clusters, units, queue, counters, units[u, LABEL])
+    for q in range(state.neighbours.shape[1]):
+        _enqueue(clusters, units, queue, counters, units[state.neighbours[u, q], LABEL])
+    descend(table, state, noise, limit)
+    _forget(state)
 
 
 @kernel
-def iterate(table, state, pool, slack, hot, cold, start, end, limit, noise):
+def iterate(table, state, pool, slack, hot, cold, start, end, limit, noise, steps, unit):
     """Iterations up to number ``end``, or a limit of work; gains below ``noise`` do not count.
 
     The temperature falls geometrically from ``hot`` at iteration ``start`` to ``cold`` at ``end``.
     A change that raises the cost by δ is kept with probability exp(−δ/(temperature · s)), s being
-    the mean cost of the clusters it touched. Clusters of reduced cost below ``slack`` are collected
-    in the pool, also those not kept; ∞ collects all that are kept, −∞ nothing.
+    the mean cost of the clusters it touched. Before each iteration so many single ``steps`` are
+    made, with probability exp(−δ/(temperature · unit)). They are not taken back: the clusters they
+    touch have the stamp of the iteration before, or are saved in vain, each at most once. Clusters
+    of reduced cost below ``slack`` are collected in the pool, also those not kept; ∞ collects all
+    that iterations keep, −∞ nothing.
     """
     counters, values, saved = state.counters, state.values, state.saved
     limit += counters[WORK]
@@ -493,15 +596,18 @@ def iterate(table, state, pool, slack, hot, cold, start, end, limit, noise):
     while counters[ITERATION] < end and counters[WORK] < limit:
         share = (counters[ITERATION] - start) / (end - start)
         temperature = hot * (cold / hot) ** share if hot > 0.0 else 0.0
-        counters[ITERATION] += 1
-        counters[SAVED] = 0
-        counters[UNHOUSED] = 0
-        counters[WORK] += 1
         u = below(counters, state.units.shape[0])
         if counters[ITERATION] & 1:  # in many tables a few clusters hold most of the cost
             other = below(counters, state.units.shape[0])
             if values[state.units[other, LABEL], PRICE] > values[state.units[u, LABEL], PRICE]:
                 u = other
+        if steps > 0:
+            _wander(table, state, pool, slack, temperature * unit, steps)
+            _quench(table, state, u, noise, counters[WORK] + patience)
+        counters[ITERATION] += 1
+        counters[SAVED] = 0
+        counters[UNHOUSED] = 0
+        counters[WORK] += 1
         fine = _perturb(table, state, u, below(counters, DRAWS))
         if fine:
             before = 0.0
@@ -522,7 +628,8 @@ def iterate(table, state, pool, slack, hot, cold, start, end, limit, noise):
                 allowed = -np.log(chance) * temperature * before / counters[SAVED]
             fine = change <= allowed
             if slack > -np.inf and (fine or slack < np.inf):
-                _collect(state, pool, slack)
+                for entry in range(counters[SAVED]):
+                    _collect(state, pool, slack, saved[entry, RANK])
         if fine:
             counters[KEPT] += 1
         else:

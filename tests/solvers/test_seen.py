@@ -98,10 +98,10 @@ def test_the_search_collects_each_cluster_once_with_its_price():
     load(table, state, kn.solve(data, 3, "mdav").labels)
     descend_kernel(table, state, 1e-12, 2**62)
     pool = SeenClusters(data, 3, 0).pool
-    iterate(table, state, pool, -np.inf, 0.2, 0.1, 0, 500, 2**60, 0.0)
+    iterate(table, state, pool, -np.inf, 0.2, 0.1, 0, 500, 2**60, 0.0, 0, 0.0)
     assert pool.counts[0] == 0
     pool.duals[:] = 0.1
-    iterate(table, state, pool, 1.0, 0.2, 0.1, 500, 4000, 2**60, 0.0)
+    iterate(table, state, pool, 1.0, 0.2, 0.1, 500, 4000, 2**60, 0.0, 0, 0.0)
     count = int(pool.counts[0])
     assert count > 50
     seen = set()
