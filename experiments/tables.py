@@ -32,6 +32,7 @@ from kanopy.archive import known_bounds
 from kanopy.experiments.specs import Entry, Experiment, Task
 from kanopy.experiments.store import Record
 from kanopy.solution import OPTIMALITY_GAP
+from kanopy.solvers.registry import all_methods
 
 _SPREAD = {"lowest": "min", "highest": "max", "median": "median", "mean": "mean"}
 _SPREAD |= {"variance": "var"}
@@ -53,7 +54,7 @@ def values(entries: Sequence[Entry], records: Mapping[Task, Record]) -> pd.DataF
                 "column": entry.column,
                 "instance": entry.task.instance,
                 "k": entry.task.k,
-                "cost": entry.task.cost,
+                "cost": entry.task.cost or _only_cost(entry.task.method),
                 "seed": entry.task.seed,
                 "group": entry.group,
                 "options": entry.task.options,
@@ -78,6 +79,12 @@ def values(entries: Sequence[Entry], records: Mapping[Task, Record]) -> pd.DataF
     first = frame.groupby(_SAME)["value"].transform("first")
     frame.loc[kind == "over", "value"] = (frame["value"] / first.where(first > 0))[kind == "over"]
     return frame.dropna(subset="value")
+
+
+def _only_cost(method: str) -> str:
+    """The cost of a method that knows one only, which a task need not name."""
+    costs = all_methods()[method].costs if method in all_methods() else ()
+    return costs[0] if len(costs) == 1 else ""
 
 
 def _plain(entry: Entry, record: Record, name: str) -> float | None:
