@@ -160,5 +160,8 @@ def test_choosing():
     assert [e.name for e in choose(catalogue(), ["gentile"])] == ["gentile-3", "gentile-4"]
     assert [e.name for e in choose(catalogue(), ["cost-6.1"])] == ["cost-6.10"]
     assert len(choose(catalogue(), ["all"])) == len(catalogue())
-    with pytest.raises(KanopyError, match="gentile-5"):
+    with pytest.raises(KanopyError, match="'gentile-5'; the closest are gentile-[34]") as error:
         choose(catalogue(), ["gentile-5"])
+    assert len(str(error.value)) < 200
+    with pytest.raises(KanopyError, match="'qqqq'; kanopy experiment list shows all"):
+        choose(catalogue(), ["qqqq"])
