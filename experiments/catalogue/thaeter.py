@@ -246,6 +246,23 @@ def _closest(quick: bool) -> list[Entry]:
     return sorted(found, key=lambda e: e.row)
 
 
+LIMITED = {"7.7": "C.1", "7.8": "C.2", "7.9": "C.3"}
+"""Figures of the split limit ρ, k = 10, and the tables that have their values."""
+
+
+def _by_limit(table: str, k: int) -> pd.DataFrame:
+    """The table's rows for one k: column ρ; those of methods without ρ in every column."""
+    rows = chosen([table])
+    rows = rows[rows["k"] == k]
+    own = rows["options"].str.removeprefix("rho=")
+    columns = own.where(own != "", " ".join(dict.fromkeys(own[own != ""]))).str.split()
+    return rows.assign(row=rows["method"], column=columns).explode("column")
+
+
+def _limits(table: str, quick: bool) -> list[Entry]:
+    return list(entries(partial(_by_limit, table, 5 if quick else 10), quick))
+
+
 SUMMARIES = "thaeter_summaries.csv"
 _RATIO_READING = (
     "Means of ratios over the benchmark sets that are to be had: without Cloud1 and Cloud2 (7.3: "
@@ -315,6 +332,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             reading,
         )
         for name, (tables, data, methods, reading) in EXTRACTS.items()
+    ),
+    *(
+        Experiment(
+            f"thaeter-fig{number}",
+            f"Information loss in percent by split limit ρ, {chosen([table])['data'].iloc[0]}",
+            f"001, figure {number}, with the values of table {table}",
+            partial(_limits, table),
+            f"{APPENDIX[table]} ONA*, a line in the figure, is in table B.3.",
+            partial(_published, partial(_by_limit, table, 10)),
+            figure="curves",
+            unit="information loss in %",
+            missing="winnipeg" if number == "7.9" else "",
+        )
+        for number, table in LIMITED.items()
     ),
     *(
         _made(name, WHAT[str(chosen([name])["measure"].iloc[0])], partial(chosen, [name]), reading)
