@@ -7,7 +7,8 @@ A value of an entry is a field of the record (``objective``, ``runtime``, …), 
               best known solutions have for the same instance, k and cost (002, eq. 15)
 ``gap:x``     (x − x*)/x*, where x* is the least x of the same column, instance and k (000, 6.1.1);
               none where there is nothing to compare with
-``over:x``    x over that of the first row of the same column, instance and k (003, figs. 2 and 4)
+``over:x``    x over that of the first row of the same column, instance and k (003, figs. 2 and 4);
+              none where that has not been run
 ``optimal``   1 if proven, else 0
 ``option:x``  the option x of the task, for ``summary="best"``
 ============= ====================================================================================
@@ -43,7 +44,10 @@ def values(entries: Sequence[Entry], records: Mapping[Task, Record]) -> pd.DataF
     """One row per entry that has a record without error, with the value that it shows."""
     by_key = {task.key: record for task, record in records.items()}
     rows: list[dict[str, Any]] = []
+    leading: dict[tuple[Any, ...], str] = {}
     for entry in entries:
+        one = entry.task
+        leading.setdefault((entry.column, one.instance, one.k, one.seed, entry.group), entry.row)
         record = by_key.get(entry.task.key)
         if record is None or record.error:
             continue
@@ -76,7 +80,9 @@ def values(entries: Sequence[Entry], records: Mapping[Task, Record]) -> pd.DataF
     frame.loc[kind == "gap", "value"] = ((frame["value"] - best) / best.where(best > 0))[
         kind == "gap"
     ]
-    first = frame.groupby(_SAME)["value"].transform("first")
+    is_first = frame["row"] == [leading[key] for key in frame[_SAME].itertuples(index=False)]
+    keys = [frame[name] for name in _SAME]
+    first = frame["value"].where(is_first).groupby(keys).transform("first")
     frame.loc[kind == "over", "value"] = (frame["value"] / first.where(first > 0))[kind == "over"]
     return frame.dropna(subset="value")
 

@@ -77,6 +77,8 @@ def test_ratios_to_the_first_row():
         ]
     )
     assert values(entries, kept)["value"].tolist() == [1.0, 1.5]
+    del kept[entries[0].task]
+    assert values(entries, kept).empty
 
 
 def test_failed_runs_leave_their_cell():
