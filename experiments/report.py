@@ -236,8 +236,17 @@ def _html(section: Section, quick: bool) -> str:
         table = f'<div class="wide">{_html_table(section.table, marks)}</div>'
         folded = bool(section.figure) or len(section.table) > 200
         parts.append(f"<details><summary>table</summary>{table}</details>" if folded else table)
-    parts.append(f'<p class="note">{html.escape(experiment.reading)}</p></section>')
+    parts.append(f'<p class="note">{html.escape(_reading(section))}</p></section>')
     return "\n".join(parts)
+
+
+def _reading(section: Section) -> str:
+    """The experiment's reading; where runs are missing that could be done, it says so first."""
+    possible = len(section.tasks) - sum(available(section.tasks).values())
+    if section.done >= possible:
+        return section.experiment.reading
+    state = f"run in full: {section.done} of {possible} runs" if section.done else "run yet"
+    return f"Not {state}. {section.experiment.reading}"
 
 
 def _marks(table: pd.DataFrame) -> pd.Series:

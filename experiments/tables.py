@@ -242,6 +242,8 @@ def compared(
         name: i for i, name in enumerate(dict.fromkeys((*theirs["row"], *(e.row for e in entries))))
     }
     columns = dict.fromkeys((*theirs["column"], *(e.column for e in entries), *found["column"]))
+    if experiment.summary == "count":
+        columns = dict.fromkeys(sorted(columns, key=float))
     across = {name: i for i, name in enumerate(columns)}
     table = table.assign(
         _row=table["row"].map(order).fillna(len(order)), _column=table["column"].map(across)
