@@ -20,7 +20,7 @@ SCENARIOS = {
     "200m5_100percent": "synthetic n=200 p=1 k=3 seed={}",
     "500m5_20percent": "synthetic n=500 p=0.2 k=3 seed={}",
 }
-FOUR = tuple(SCENARIOS)[:4]
+FOUR, LARGE = tuple(SCENARIOS)[:4], tuple(SCENARIOS)[4]
 GAMMAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LAMBDAS = (0.001, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 FRACTIONAL = {"e": "optimal", "h": "heuristic"}
@@ -28,7 +28,7 @@ PAIRS = {
     scenario: {letter: pairs[step] for letter, step in FRACTIONAL.items()}
     for scenario, pairs in TABLE_6_5.items()
 }
-PAIRS["500m5_20percent"] = PAIRS["200m5_20percent"]
+PAIRS[LARGE] = PAIRS["200m5_20percent"]
 """(γ, λ) of table 6.5, by scenario and fractional step."""
 AGGREGATION = {"e": "exact", "g": "greedy", "c": "clique"}
 COMPARED = {
@@ -188,14 +188,19 @@ def _phases(quick: bool) -> list[Entry]:
 
 
 def _aggregation_seconds(quick: bool) -> list[Entry]:
+    drawn = [*_each(quick), *((LARGE, i) for i in instances(LARGE, quick, 3))]
     found = []
-    for scenario, instance in _each(quick, SCENARIOS):
+    for scenario, instance in drawn:
         for letter, word in AGGREGATION.items():
             for integer in "he":
-                for fractional in "h" if scenario.startswith("500") else "he":
-                    row = f"Own-{'h' if scenario.startswith('500') else '*'}{integer}"
+                for fractional in "h" if scenario == LARGE else "he":
+                    row = f"Own-{'h' if scenario == LARGE else '*'}{integer}"
                     one = own(
-                        scenario, instance, f"{fractional}{integer}{letter}", "phases", quick=quick
+                        scenario,
+                        instance,
+                        f"{fractional}{integer}{letter}",
+                        "aggregation",
+                        quick=quick,
                     )
                     found.append(Entry(f"{scenario}, {row}", word, one, "seconds_aggregation"))
             if scenario == "200m5_20percent":
