@@ -23,6 +23,7 @@ from kanopy.experiments.specs import Experiment, Task
 from kanopy.experiments.store import Record, Store, code_version
 from kanopy.experiments.tables import (
     compared,
+    in_order,
     last_digit,
     shown,
     side_by_side,
@@ -259,7 +260,7 @@ def _marks(table: pd.DataFrame) -> pd.Series:
 
 
 def _html_table(table: pd.DataFrame, marks: pd.Series) -> str:
-    rows, columns = list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
+    rows, columns = list(dict.fromkeys(table["row"])), in_order(table["column"])
     cell = {
         (r, c): _td(p, o, mark)
         for (r, c, p, o), mark in zip(table.itertuples(index=False), marks, strict=True)

@@ -23,7 +23,7 @@ options of least median, 000, table 6.5) or ``behaviour`` (000, figure 6.2).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -241,16 +241,27 @@ def compared(
     order = {
         name: i for i, name in enumerate(dict.fromkeys((*theirs["row"], *(e.row for e in entries))))
     }
-    columns = dict.fromkeys((*theirs["column"], *(e.column for e in entries), *found["column"]))
-    if experiment.summary == "count":
-        columns = dict.fromkeys(sorted(columns, key=float))
-    across = {name: i for i, name in enumerate(columns)}
+    columns = (*theirs["column"], *(e.column for e in entries), *found["column"])
+    across = {name: i for i, name in enumerate(in_order(columns))}
     table = table.assign(
         _row=table["row"].map(order).fillna(len(order)), _column=table["column"].map(across)
     )
     table = table.sort_values(["_row", "_column"], kind="stable")
     table = table.astype({"published": float, "ours": float})
     return table[["row", "column", "published", "ours"]].reset_index(drop=True)
+
+
+def in_order(columns: Iterable[str]) -> list[str]:
+    """Each column once: numbers by size, names as they come.
+
+    >>> in_order(["20", "100", "3", "20"]), in_order(["k = 10", "k = 3"])
+    (['3', '20', '100'], ['k = 10', 'k = 3'])
+    """
+    names = list(dict.fromkeys(columns))
+    try:
+        return sorted(names, key=float)
+    except ValueError:
+        return names
 
 
 def timed(experiment: Experiment, table: pd.DataFrame) -> pd.Series:
@@ -279,7 +290,7 @@ def side_by_side(table: pd.DataFrame) -> pd.DataFrame:
     text = [
         shown(theirs, ours) for theirs, ours in zip(table["published"], table["ours"], strict=True)
     ]
-    rows, columns = list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
+    rows, columns = list(dict.fromkeys(table["row"])), in_order(table["column"])
     wide = table.assign(text=text).pivot_table("text", "row", "column", aggfunc="first")
     return wide.reindex(index=rows, columns=columns).fillna("")
 
