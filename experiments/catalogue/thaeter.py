@@ -36,16 +36,20 @@ SAME = (
     "maximum-distance family agree to the printed digits (table A.1), the ONA* family within 1 %, "
     "and repeated random methods within their own spread."
 )
+STUDY = "`python -m kanopy.experiments.thaeter` compares method by method"
 TIES = (
     "Adult's three columns tie massively and the order of ties is not printed, which is worth up "
-    "to "
-    "1.5 %; Credit Card agrees within 1 %, the Mondrian family to the printed digits."
+    "to 1.5 %; Credit Card agrees within 1 %, the Mondrian family to the printed digits "
+    f"({STUDY})."
 )
 CLOCK = (
     "Seconds are those of another machine and language (Java, 4.8 GHz desktop): compare their "
     "growth with n and k, not their size."
 )
-DRAWN = "SimU and SimC are other draws of the same distributions: means agree within 2 %."
+DRAWN = (
+    "SimU and SimC are other draws of the same distributions: means of 25 agree within 2 % "
+    f"({STUDY})."
+)
 NO_DATA = (
     "Cloud1, Cloud2 and Winnipeg are not to be had; their rows show the published values only."
 )
