@@ -523,33 +523,43 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "6.5",
         "Aggregation methods, 200m5_20percent",
         partial(_aggregations, "200m5_20percent"),
-        GAPS + "Exact aggregation is best; greedy and clique are alike.",
+        GAPS + "As in the thesis, exact aggregation is best, for all 40 clusterings on the control "
+        "tables and for 39 on all tables; greedy and clique are alike, 3 and 2 % above in the "
+        "median.",
     ),
     _figure(
         "B.5",
         "Aggregation methods, adult200m5",
         partial(_aggregations, "adult200m5"),
         GAPS
-        + "On all tables the exact aggregation, which sees the control tables only, need not win.",
+        + "As in the thesis, the exact aggregation, which sees the control tables only, need not "
+        "win on all tables: it does not for 2 of 40 clusterings, and always does on the control "
+        "tables.",
     ),
     _figure(
         "6.6",
         "Greedy against clique, 200m5_20percent",
         partial(_heuristics, ["200m5_20percent"]),
-        GAPS + "The thesis finds both equal on good clusterings and greedy better on poor ones.",
+        GAPS + "The thesis finds both equal on good clusterings and greedy better on poor ones. "
+        "Here they are equal on 6 of 10 good ones, where clique is never worse, and alike on poor "
+        "ones (gaps of 2 and 1 % in the mean, clique the lower).",
     ),
     _figure(
         "B.6",
         "Greedy against clique, other scenarios",
         partial(_heuristics, ["adult200m5", "200m5_2percent", "200m5_100percent"]),
         GAPS + "The thesis finds the clique heuristic better on good clusterings of adult and "
-        "100percent, greedy on poor ones, and no difference on 2percent.",
+        "100percent, greedy on poor ones, and no difference on 2percent. The same here: clique is "
+        "better on good clusterings, greedy on poor ones of 100percent (medians 0 and 3 %), while "
+        "on poor ones of Adult they are alike; on 2percent they differ for one table.",
     ),
     _figure(
         "6.7",
         "Partitioning methods by aggregation, 200m5_20percent",
         partial(_partitions, False),
-        GAPS + "Better clusterings give better releases with any aggregation.",
+        GAPS + "As in the thesis, better clusterings give better releases with any aggregation: "
+        "medians are 6 % at most after an exact integer step, 8 to 20 % after a heuristic one, and "
+        "Own-ee and Own-he are close.",
     ),
     _figure(
         "6.8",
@@ -561,13 +571,16 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "6.9",
         "Control tables up to dimension 2 or 3, by dimension",
         partial(_control, False),
-        GAPS + "Fewer control tables help the low dimensions, more of them the high ones.",
+        GAPS + "As in the thesis, fewer control tables help dimensions 1 and 2, more of them all "
+        "higher ones, dimensions 4 and 5 included; for 6 of 10 tables it makes no difference to "
+        "these.",
     ),
     _figure(
         "6.10",
         "Control tables up to dimension 2 or 3, all tables",
         partial(_control, True),
-        GAPS + "In sum, more control tables help.",
+        GAPS + "As in the thesis, more control tables help in sum: never worse, and 4 % better in "
+        "the mean.",
     ),
     *_comparisons(),
     *_regressions(),
