@@ -110,21 +110,16 @@ def _proven(frame: pd.DataFrame) -> pd.Series:
     The weight of a clustering is the cost ``hamming`` and the χ² sum the cost ``chi2``, whatever
     the method aimed at.
     """
-    bounds: dict[tuple[str, int, str], float] = known_bounds(
-        set(frame[["instance", "k", "cost"]].itertuples(index=False, name=None))
-    )
+    name = frame["wanted"].map(lambda wanted: wanted.rpartition(":")[2])
+    asked = name.map({"weight": "hamming", "chi2": "chi2"}).fillna(frame["cost"])
+    questions = list(zip(frame["instance"], frame["k"], asked, strict=True))
+    bounds: dict[tuple[str, int, str], float] = known_bounds(questions)
     for instance, k, cost, bound in frame[["instance", "k", "cost", "bound"]].itertuples(
         index=False
     ):
         if not np.isnan(bound):
             bounds[instance, k, cost] = max(bound, bounds.get((instance, k, cost), -np.inf))
-    name = frame["wanted"].map(lambda wanted: wanted.rpartition(":")[2])
-    asked = name.map({"weight": "hamming", "chi2": "chi2"}).fillna(frame["cost"])
-    best = pd.Series(
-        [bounds.get(key, np.nan) for key in zip(frame["instance"], frame["k"], asked, strict=True)],
-        frame.index,
-        dtype=float,
-    )
+    best = pd.Series([bounds.get(key, np.nan) for key in questions], frame.index, dtype=float)
     gap = 100 * (frame["value"] - best) / frame["value"].where(frame["value"] > 0)
     gap = gap.where((frame["value"] != 0) | best.isna(), 0.0)
     return gap.where(gap.isna() | (gap.abs() > 100 * OPTIMALITY_GAP), 0.0)

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kanopy.archive import list_best
 from kanopy.experiments.specs import Entry, Experiment, Task, options
 from kanopy.experiments.store import Record
 from kanopy.experiments.tables import cells, compared, side_by_side, values
@@ -36,6 +37,15 @@ def test_proven_gaps_take_the_best_bound_of_the_instance():
 def test_a_closed_gap_is_zero():
     entries, kept = make([("exact", "c", "i", 10.0, 10.0 - 1e-9, "proven:objective")])
     assert values(entries, kept)["value"].tolist() == [0.0]
+
+
+def test_the_weight_of_a_pipeline_is_held_against_the_best_known_partition():
+    name = "synthetic n=200 p=0.2 k=3 seed=1"
+    (known,) = (one for one in list_best() if one["name"] == name)
+    task = Task(name, "own-hhg", 3)
+    record = Record(task, "1", 7.0, measures={"weight": 2 * known["objective"]})
+    frame = values([Entry("own-hhg", "c", task, "proven:weight")], {task: record})
+    assert frame["value"].tolist() == [50.0]
 
 
 def test_gaps_of_the_thesis_are_to_the_best_of_the_column_and_instance():
