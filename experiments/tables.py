@@ -4,7 +4,9 @@ A value of an entry is a field of the record (``objective``, ``runtime``, …), 
 
 ============= ====================================================================================
 ``proven:x``  100·(x − b)/x, where b is the best bound that any record of the experiment or the
-              best known solutions have for the same instance, k and cost (002, eq. 15)
+              best known solutions have for the same instance, k and cost (002, eq. 15); x may be
+              ``weight``, of a clustering, or ``chi-ex``, the objective of Chi-ex for a release:
+              χ² sum + deviation/n (000, 5.6.1), which is what the bound of Chi-ex is of
 ``gap:x``     (x − x*)/x*, where x* is the least x of the same column, instance and k (000, 6.1.1);
               none where there is nothing to compare with
 ``over:x``    x over that of the first row of the same column, instance and k (003, figs. 2 and 4);
@@ -30,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from kanopy.archive import known_bounds
-from kanopy.experiments.specs import Entry, Experiment, Task
+from kanopy.experiments.specs import Entry, Experiment, Task, parts
 from kanopy.experiments.store import Record
 from kanopy.solution import OPTIMALITY_GAP
 from kanopy.solvers.registry import all_methods
@@ -101,17 +103,28 @@ def _plain(entry: Entry, record: Record, name: str) -> float | None:
     if name in ("objective", "bound", "runtime", "cpu"):
         number = getattr(record, name)
         return None if number is None else float(number)
+    if name == "chi-ex":
+        return _chi_ex(entry.task.instance, record.measures)
     return record.measures.get(name)
+
+
+def _chi_ex(instance: str, measures: Mapping[str, float]) -> float | None:
+    """The objective of Chi-ex with the thesis' weight 1/n of the deviation (000, 3.2 and 5.6)."""
+    parameters = parts(instance)[1]
+    n = parameters.get("rows", parameters.get("n"))
+    if n is None or not {"chi2", "deviation"} <= set(measures):
+        return None
+    return measures["chi2"] + measures["deviation"] / n
 
 
 def _proven(frame: pd.DataFrame) -> pd.Series:
     """Gaps in percent to the best bound for the same question.
 
-    The weight of a clustering is the cost ``hamming`` and the χ² sum the cost ``chi2``, whatever
-    the method aimed at.
+    The weight of a clustering is the cost ``hamming``, the objective of Chi-ex the cost ``chi2``,
+    whatever the method aimed at.
     """
     name = frame["wanted"].map(lambda wanted: wanted.rpartition(":")[2])
-    asked = name.map({"weight": "hamming", "chi2": "chi2"}).fillna(frame["cost"])
+    asked = name.map({"weight": "hamming", "chi-ex": "chi2"}).fillna(frame["cost"])
     questions = list(zip(frame["instance"], frame["k"], asked, strict=True))
     bounds: dict[tuple[str, int, str], float] = known_bounds(questions)
     for instance, k, cost, bound in frame[["instance", "k", "cost", "bound"]].itertuples(

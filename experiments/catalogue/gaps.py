@@ -92,7 +92,7 @@ def _tables(quick: bool) -> list[Entry]:
             for steps in PIPELINES
             for letter in "egc"
         ]
-        found += _entries(scenario, tasks, "chi2")
+        found += _entries(scenario, tasks, "chi-ex")
     return found
 
 
