@@ -20,6 +20,7 @@ from kanopy.experiments.tables import cells
 from kanopy.plot import BOUND, GAP, OBJECTIVE
 
 COLOURS = ("#1b6e53", "#b3541e", "#3b5b92", "#8a6d1f", "#7a3b69", "#4f7f83", "#999999", "#c08a5a")
+_STYLES = ("-", "--", ":")
 _STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 _STYLE |= {"svg.fonttype": "none", "axes.grid": True, "grid.color": "#eeeeee"}
 _STYLE |= {"axes.axisbelow": True}
@@ -35,7 +36,8 @@ def draw(
         if experiment.figure == "boxes":
             return boxes(frame, experiment.unit)
         if experiment.figure == "curves":
-            return curves(cells(frame, "mean"), experiment.unit)
+            over = re.search(r"\bby ([^,]+)", experiment.title)
+            return curves(cells(frame, "mean"), experiment.unit, over[1] if over else "")
         if experiment.figure == "histogram":
             return histogram(frame, experiment.unit)
         if experiment.figure == "profile":
@@ -65,27 +67,35 @@ def boxes(frame: pd.DataFrame, unit: str) -> Figure:
     return figure
 
 
-def curves(table: pd.DataFrame, unit: str) -> Figure:
-    """A line per row over the columns, which are numbers."""
-    figure = Figure(figsize=(6.5, 3.6), layout="constrained")
+def curves(table: pd.DataFrame, unit: str, over: str = "") -> Figure:
+    """A line per row over the columns, which are numbers.
+
+    Of rows like "Mondrian, 1000" and "Mondrian, 2000", when there are many, the first part has a
+    colour and the second a style.
+    """
+    names = [str(name) for name in dict.fromkeys(table["row"])]
+    figure = Figure(figsize=(6.5, 3.4 + 0.2 * -(-len(names) // 3)), layout="constrained")
     axis = figure.subplots()
-    for number, name in enumerate(dict.fromkeys(table["row"])):
+    paired = len(names) > len(COLOURS) and all(", " in name for name in names)
+    pairs = [name.rsplit(", ", 1) if paired else [name, ""] for name in names]
+    first, second = ([*dict.fromkeys(column)] for column in zip(*pairs, strict=True))
+    for name, (colour, style) in zip(names, pairs, strict=True):
         part = table[table["row"] == name]
         x = part["column"].astype(float).to_numpy()
         order = np.argsort(x)
-        style = "-" if number < len(COLOURS) else "--"
         axis.plot(
             x[order],
             part["ours"].to_numpy()[order],
-            style,
+            _STYLES[(second.index(style) + first.index(colour) // len(COLOURS)) % len(_STYLES)],
             marker="o",
             markersize=3,
-            color=COLOURS[number % len(COLOURS)],
+            color=COLOURS[first.index(colour) % len(COLOURS)],
             label=name,
         )
     axis.set_ylabel(unit)
+    axis.set_xlabel(over)
     _log(axis, table["ours"].to_numpy(dtype=float))
-    axis.legend(frameon=False, fontsize=8)
+    figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=3)
     return figure
 
 
@@ -116,7 +126,7 @@ def profile(frame: pd.DataFrame) -> Figure:
     ranked = ratios.fillna(np.inf).replace(np.inf, 10 * most).mean().sort_values().index
     for number, name in enumerate(ranked):
         reached = [float((ratios[name] <= factor * (1 + 1e-9)).mean()) for factor in factors]
-        style = ("-", "--", ":")[number // len(COLOURS) % 3]
+        style = _STYLES[number // len(COLOURS) % len(_STYLES)]
         axis.step(
             factors, reached, style, where="post", color=COLOURS[number % len(COLOURS)], label=name
         )

@@ -3,7 +3,8 @@
 The parts go one after the other, the cheapest first, and the files are written after each, so that
 it can be stopped at any moment and goes on where it was. A result in the store or in the files
 counts as done whatever version of the code it is of, since the files say which; ``--anew`` runs
-everything for this one. Names given as arguments replace the parts.
+everything for this one. Names given as arguments replace the parts. A run brings the measures of
+all experiments that share it, so that none of them needs it again.
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ def main() -> None:
     parser.add_argument("--anew", action="store_true", help="results of other versions do not do")
     given = parser.parse_args()
     store, every = Store(given.store), catalogue()
+    shared = {task.key: task for task in united(t for e in every for t in e.tasks())}
     for names in [(name,) for name in given.names] or PARTS:
         chosen = choose(every, names)
         began = time.perf_counter()
-        tasks = united(task for experiment in chosen for task in experiment.tasks())
+        tasks = united(shared[t.key] for experiment in chosen for t in experiment.tasks())
         if not given.anew:
             kept = kept_results(tasks)
             tasks = [task for task in tasks if not is_done(kept.get(task), task)]

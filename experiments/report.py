@@ -23,6 +23,7 @@ from kanopy.experiments.specs import Experiment, Task
 from kanopy.experiments.store import Record, Store, code_version
 from kanopy.experiments.tables import (
     compared,
+    in_order,
     last_digit,
     shown,
     side_by_side,
@@ -236,8 +237,17 @@ def _html(section: Section, quick: bool) -> str:
         table = f'<div class="wide">{_html_table(section.table, marks)}</div>'
         folded = bool(section.figure) or len(section.table) > 200
         parts.append(f"<details><summary>table</summary>{table}</details>" if folded else table)
-    parts.append(f'<p class="note">{html.escape(experiment.reading)}</p></section>')
+    parts.append(f'<p class="note">{html.escape(_reading(section))}</p></section>')
     return "\n".join(parts)
+
+
+def _reading(section: Section) -> str:
+    """The experiment's reading; where runs are missing that could be done, it says so first."""
+    possible = len(section.tasks) - sum(available(section.tasks).values())
+    if section.done >= possible:
+        return section.experiment.reading
+    state = f"run in full: {section.done} of {possible} runs" if section.done else "run yet"
+    return f"Not {state}. {section.experiment.reading}"
 
 
 def _marks(table: pd.DataFrame) -> pd.Series:
@@ -250,7 +260,7 @@ def _marks(table: pd.DataFrame) -> pd.Series:
 
 
 def _html_table(table: pd.DataFrame, marks: pd.Series) -> str:
-    rows, columns = list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
+    rows, columns = list(dict.fromkeys(table["row"])), in_order(table["column"])
     cell = {
         (r, c): _td(p, o, mark)
         for (r, c, p, o), mark in zip(table.itertuples(index=False), marks, strict=True)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ import numpy as np
 import pandas as pd
 
 from kanopy.instances.datasets import DATASETS, find_file, load
-from kanopy.instances.errors import KanopyError, unknown
+from kanopy.instances.errors import KanopyError
 from kanopy.instances.examples import example
 from kanopy.instances.generators import GENERATORS, generate
 from kanopy.instances.microdata import Microdata
@@ -234,6 +235,10 @@ def choose(experiments: Iterable[Experiment], names: Sequence[str]) -> list[Expe
         exact = [e for e in every if e.name == name]
         found = exact or [e for e in every if name == "all" or e.name.startswith(name)]
         if not found:
-            raise unknown("experiment", name, [e.name for e in every])
+            near = get_close_matches(name, [e.name for e in every], n=5, cutoff=0.5)
+            closest = f"the closest are {', '.join(near)}; " if near else ""
+            raise KanopyError(
+                f"unknown experiment {name!r}; {closest}kanopy experiment list shows all"
+            )
         chosen |= {e.name: e for e in found}
     return list(chosen.values())

@@ -4,10 +4,13 @@ A value of an entry is a field of the record (``objective``, ``runtime``, …), 
 
 ============= ====================================================================================
 ``proven:x``  100·(x − b)/x, where b is the best bound that any record of the experiment or the
-              best known solutions have for the same instance, k and cost (002, eq. 15)
+              best known solutions have for the same instance, k and cost (002, eq. 15); x may be
+              ``weight``, of a clustering, or ``chi-ex``, the objective of Chi-ex for a release:
+              χ² sum + deviation/n (000, 5.6.1), which is what the bound of Chi-ex is of
 ``gap:x``     (x − x*)/x*, where x* is the least x of the same column, instance and k (000, 6.1.1);
               none where there is nothing to compare with
-``over:x``    x over that of the first row of the same column, instance and k (003, figs. 2 and 4)
+``over:x``    x over that of the first row of the same column, instance and k (003, figs. 2 and 4);
+              none where that has not been run
 ``optimal``   1 if proven, else 0
 ``option:x``  the option x of the task, for ``summary="best"``
 ============= ====================================================================================
@@ -22,16 +25,17 @@ options of least median, 000, table 6.5) or ``behaviour`` (000, figure 6.2).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from kanopy.archive import known_bounds
-from kanopy.experiments.specs import Entry, Experiment, Task
+from kanopy.experiments.specs import Entry, Experiment, Task, parts
 from kanopy.experiments.store import Record
 from kanopy.solution import OPTIMALITY_GAP
+from kanopy.solvers.registry import all_methods
 
 _SPREAD = {"lowest": "min", "highest": "max", "median": "median", "mean": "mean"}
 _SPREAD |= {"variance": "var"}
@@ -42,7 +46,10 @@ def values(entries: Sequence[Entry], records: Mapping[Task, Record]) -> pd.DataF
     """One row per entry that has a record without error, with the value that it shows."""
     by_key = {task.key: record for task, record in records.items()}
     rows: list[dict[str, Any]] = []
+    leading: dict[tuple[Any, ...], str] = {}
     for entry in entries:
+        one = entry.task
+        leading.setdefault((entry.column, one.instance, one.k, one.seed, entry.group), entry.row)
         record = by_key.get(entry.task.key)
         if record is None or record.error:
             continue
@@ -53,7 +60,7 @@ def values(entries: Sequence[Entry], records: Mapping[Task, Record]) -> pd.DataF
                 "column": entry.column,
                 "instance": entry.task.instance,
                 "k": entry.task.k,
-                "cost": entry.task.cost,
+                "cost": entry.task.cost or _only_cost(entry.task.method),
                 "seed": entry.task.seed,
                 "group": entry.group,
                 "options": entry.task.options,
@@ -75,9 +82,17 @@ def values(entries: Sequence[Entry], records: Mapping[Task, Record]) -> pd.DataF
     frame.loc[kind == "gap", "value"] = ((frame["value"] - best) / best.where(best > 0))[
         kind == "gap"
     ]
-    first = frame.groupby(_SAME)["value"].transform("first")
+    is_first = frame["row"] == [leading[key] for key in frame[_SAME].itertuples(index=False)]
+    keys = [frame[name] for name in _SAME]
+    first = frame["value"].where(is_first).groupby(keys).transform("first")
     frame.loc[kind == "over", "value"] = (frame["value"] / first.where(first > 0))[kind == "over"]
     return frame.dropna(subset="value")
+
+
+def _only_cost(method: str) -> str:
+    """The cost of a method that knows one only, which a task need not name."""
+    costs = all_methods()[method].costs if method in all_methods() else ()
+    return costs[0] if len(costs) == 1 else ""
 
 
 def _plain(entry: Entry, record: Record, name: str) -> float | None:
@@ -88,30 +103,36 @@ def _plain(entry: Entry, record: Record, name: str) -> float | None:
     if name in ("objective", "bound", "runtime", "cpu"):
         number = getattr(record, name)
         return None if number is None else float(number)
+    if name == "chi-ex":
+        return _chi_ex(entry.task.instance, record.measures)
     return record.measures.get(name)
+
+
+def _chi_ex(instance: str, measures: Mapping[str, float]) -> float | None:
+    """The objective of Chi-ex with the thesis' weight 1/n of the deviation (000, 3.2 and 5.6)."""
+    parameters = parts(instance)[1]
+    n = parameters.get("rows", parameters.get("n"))
+    if n is None or not {"chi2", "deviation"} <= set(measures):
+        return None
+    return measures["chi2"] + measures["deviation"] / n
 
 
 def _proven(frame: pd.DataFrame) -> pd.Series:
     """Gaps in percent to the best bound for the same question.
 
-    The weight of a clustering is the cost ``hamming`` and the χ² sum the cost ``chi2``, whatever
-    the method aimed at.
+    The weight of a clustering is the cost ``hamming``, the objective of Chi-ex the cost ``chi2``,
+    whatever the method aimed at.
     """
-    bounds: dict[tuple[str, int, str], float] = known_bounds(
-        set(frame[["instance", "k", "cost"]].itertuples(index=False, name=None))
-    )
+    name = frame["wanted"].map(lambda wanted: wanted.rpartition(":")[2])
+    asked = name.map({"weight": "hamming", "chi-ex": "chi2"}).fillna(frame["cost"])
+    questions = list(zip(frame["instance"], frame["k"], asked, strict=True))
+    bounds: dict[tuple[str, int, str], float] = known_bounds(questions)
     for instance, k, cost, bound in frame[["instance", "k", "cost", "bound"]].itertuples(
         index=False
     ):
         if not np.isnan(bound):
             bounds[instance, k, cost] = max(bound, bounds.get((instance, k, cost), -np.inf))
-    name = frame["wanted"].map(lambda wanted: wanted.rpartition(":")[2])
-    asked = name.map({"weight": "hamming", "chi2": "chi2"}).fillna(frame["cost"])
-    best = pd.Series(
-        [bounds.get(key, np.nan) for key in zip(frame["instance"], frame["k"], asked, strict=True)],
-        frame.index,
-        dtype=float,
-    )
+    best = pd.Series([bounds.get(key, np.nan) for key in questions], frame.index, dtype=float)
     gap = 100 * (frame["value"] - best) / frame["value"].where(frame["value"] > 0)
     gap = gap.where((frame["value"] != 0) | best.isna(), 0.0)
     return gap.where(gap.isna() | (gap.abs() > 100 * OPTIMALITY_GAP), 0.0)
@@ -228,14 +249,27 @@ def compared(
     order = {
         name: i for i, name in enumerate(dict.fromkeys((*theirs["row"], *(e.row for e in entries))))
     }
-    columns = dict.fromkeys((*theirs["column"], *(e.column for e in entries), *found["column"]))
-    across = {name: i for i, name in enumerate(columns)}
+    columns = (*theirs["column"], *(e.column for e in entries), *found["column"])
+    across = {name: i for i, name in enumerate(in_order(columns))}
     table = table.assign(
         _row=table["row"].map(order).fillna(len(order)), _column=table["column"].map(across)
     )
     table = table.sort_values(["_row", "_column"], kind="stable")
     table = table.astype({"published": float, "ours": float})
     return table[["row", "column", "published", "ours"]].reset_index(drop=True)
+
+
+def in_order(columns: Iterable[str]) -> list[str]:
+    """Each column once: numbers by size, names as they come.
+
+    >>> in_order(["20", "100", "3", "20"]), in_order(["k = 10", "k = 3"])
+    (['3', '20', '100'], ['k = 10', 'k = 3'])
+    """
+    names = list(dict.fromkeys(columns))
+    try:
+        return sorted(names, key=float)
+    except ValueError:
+        return names
 
 
 def timed(experiment: Experiment, table: pd.DataFrame) -> pd.Series:
@@ -264,7 +298,7 @@ def side_by_side(table: pd.DataFrame) -> pd.DataFrame:
     text = [
         shown(theirs, ours) for theirs, ours in zip(table["published"], table["ours"], strict=True)
     ]
-    rows, columns = list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
+    rows, columns = list(dict.fromkeys(table["row"])), in_order(table["column"])
     wide = table.assign(text=text).pivot_table("text", "row", "column", aggfunc="first")
     return wide.reindex(index=rows, columns=columns).fillna("")
 

@@ -32,6 +32,7 @@ def test_every_table_and_figure_of_the_papers_is_there():
         for t in ["5.3", "5.4", "5.5", "5.6", "5.7", "6.2", "6.3", "6.5", "6.6", "6.7", "6.8"]
     }
     wanted |= {f"thaeter-{t}" for t in ["7.3", "7.4", "7.5", "7.6", "8.1", "8.4", "fig6.4"]}
+    wanted |= {f"thaeter-fig7.{i}" for i in (7, 8, 9)}
     wanted |= {
         f"thaeter-{a}.{i}" for a, n in (("A", 9), ("B", 8), ("C", 6)) for i in range(1, n + 1)
     }
@@ -160,5 +161,8 @@ def test_choosing():
     assert [e.name for e in choose(catalogue(), ["gentile"])] == ["gentile-3", "gentile-4"]
     assert [e.name for e in choose(catalogue(), ["cost-6.1"])] == ["cost-6.10"]
     assert len(choose(catalogue(), ["all"])) == len(catalogue())
-    with pytest.raises(KanopyError, match="gentile-5"):
+    with pytest.raises(KanopyError, match=r"'gentile-5'; the closest are gentile-[34]") as error:
         choose(catalogue(), ["gentile-5"])
+    assert len(str(error.value)) < 200
+    with pytest.raises(KanopyError, match="'qqqq'; kanopy experiment list shows all"):
+        choose(catalogue(), ["qqqq"])

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from campaigns import EXPERIMENT
 
 from kanopy.experiments.catalogue import catalogue
 from kanopy.experiments.figures import profile_ratios
@@ -115,6 +116,21 @@ def test_an_empty_store_gives_a_page_with_the_published_values(tmp_path):
     chosen = choose(catalogue(), ["gentile-3"])
     page = write_report(store, tmp_path / "out", chosen, results=tmp_path / "none")
     assert "23.5 → –" in page.read_text()
+
+
+def test_a_reading_says_what_has_not_been_run(tmp_path):
+    store, tasks = Store(tmp_path / "r.sqlite"), EXPERIMENT.tasks()
+    notes = []
+    for number in (0, 1, len(tasks)):
+        for task in tasks[:number]:
+            store.add(Record(task, code_version(), 1.0, finished="2026"))
+        page = write_report(store, tmp_path / "out", [EXPERIMENT], results=tmp_path / "none")
+        notes += re.findall('<p class="note">(.*)</p>', page.read_text())
+    assert notes == [
+        "Not run yet. no reading",
+        "Not run in full: 1 of 48 runs. no reading",
+        "no reading",
+    ]
 
 
 def test_a_folder_that_cannot_be_is_refused(tmp_path):

@@ -64,6 +64,28 @@ def test_runs_that_the_store_lacks_stay_and_newer_ones_replace(tmp_path):
     assert [(r.objective, r.code) for r in kept.values()] == [(1.0, "1"), (3.0, "2")]
 
 
+def test_bounds_over_time_are_kept_where_a_figure_draws_them(tmp_path):
+    store = Store(tmp_path / "r.sqlite")
+    trace = ((0.0, None, None), (0.25, 3.0, None), (0.5, 3.0, 2.5))
+    store.add(Record(TASKS[1], "1", 3.0, 2.5, "feasible", trace=trace, finished="2026"))
+    chosen = experiment(TASKS[1])
+    for figure, kept in (("bounds", trace), ("", ())):
+        folder = tmp_path / f"of{figure}"
+        write_results(store, [replace(chosen, figure=figure)], folder)
+        assert kept_results(TASKS, folder)[TASKS[1]].trace == kept
+
+
+def test_a_newer_run_with_fewer_measures_does_not_replace(tmp_path):
+    task = TASKS[0]
+    full, bare = Store(tmp_path / "1.sqlite"), Store(tmp_path / "2.sqlite")
+    full.add(Record(task, "1", 1.0, measures={"loss:": 1.0}, finished="2025"))
+    bare.add(Record(task, "2", 2.0, finished="2026"))
+    for store in (bare, full, bare):
+        write_results(store, [experiment(task)], tmp_path / "out")
+    (kept,) = kept_results([task], tmp_path / "out").values()
+    assert (kept.objective, is_done(kept, task)) == (1.0, True)
+
+
 def test_what_comes_with_kanopy_belongs_to_the_catalogue():
     """A changed declaration leaves no result behind that nothing shows."""
     tasks = {entry.task.key for e in catalogue() for entry in e.entries(False)}

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kanopy.archive import list_best
 from kanopy.experiments.specs import Entry, Experiment, Task, options
 from kanopy.experiments.store import Record
 from kanopy.experiments.tables import cells, compared, side_by_side, values
@@ -36,6 +37,27 @@ def test_proven_gaps_take_the_best_bound_of_the_instance():
 def test_a_closed_gap_is_zero():
     entries, kept = make([("exact", "c", "i", 10.0, 10.0 - 1e-9, "proven:objective")])
     assert values(entries, kept)["value"].tolist() == [0.0]
+
+
+def test_the_weight_of_a_pipeline_is_held_against_the_best_known_partition():
+    name = "synthetic n=200 p=0.2 k=3 seed=1"
+    (known,) = (one for one in list_best() if one["name"] == name)
+    task = Task(name, "own-hhg", 3)
+    record = Record(task, "1", 7.0, measures={"weight": 2 * known["objective"]})
+    frame = values([Entry("own-hhg", "c", task, "proven:weight")], {task: record})
+    assert frame["value"].tolist() == [50.0]
+
+
+def test_a_release_is_held_against_the_objective_that_the_bound_of_chi_ex_is_of():
+    """Its χ² sum alone can be below that bound, which counts the deviation, too."""
+    instance = "synthetic n=50 p=0.2 k=3 seed=1"
+    exact, greedy = Task(instance, "chi-ex", 3, control=3), Task(instance, "own-hhg", 3, control=3)
+    kept = {
+        exact: Record(exact, "1", 10.0, 10.0, measures={"chi2": 9.6, "deviation": 20.0}),
+        greedy: Record(greedy, "1", 19.0, measures={"chi2": 19.0, "deviation": 50.0}),
+    }
+    entries = [Entry(task.method, "c", task, "proven:chi-ex") for task in kept]
+    assert values(entries, kept)["value"].tolist() == [0.0, 50.0]
 
 
 def test_gaps_of_the_thesis_are_to_the_best_of_the_column_and_instance():
@@ -77,6 +99,8 @@ def test_ratios_to_the_first_row():
         ]
     )
     assert values(entries, kept)["value"].tolist() == [1.0, 1.5]
+    del kept[entries[0].task]
+    assert values(entries, kept).empty
 
 
 def test_failed_runs_leave_their_cell():

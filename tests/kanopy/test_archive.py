@@ -6,6 +6,8 @@ import pytest
 
 import kanopy as kn
 from kanopy.archive import FOLDER, keep_best, known_bounds, list_best
+from kanopy.experiments.best import improve, questions
+from kanopy.experiments.specs import make_instance
 from kanopy.instances.errors import KanopyError
 
 
@@ -86,11 +88,24 @@ def test_the_file_says_nothing_of_the_cells(data, tmp_path):
     }  # fmt: skip
 
 
+def test_improving_solves_keeps_and_leaves_proven_ones_alone(tmp_path):
+    name = "synthetic n=40 p=0.2 k=3 seed=1"
+    worse = kn.solve(make_instance(name), 3, "random", cost="hamming")
+    keep_best(worse, name, tmp_path)
+    improve(name, 3, "hamming", 60.0, tmp_path)
+    (kept,) = list_best(tmp_path)
+    assert kept["method"] == "branch-and-price"
+    assert kept["bound"] == kept["objective"] < worse.objective
+    assert improve(name, 3, "hamming", 0.0, tmp_path).endswith("is proven")
+    assert ("synthetic n=200 p=1 k=3 seed=10", 3, "hamming") in questions()
+
+
 @pytest.mark.real_data
 def test_what_we_ship_is_verified():
     kept = list_best()
     assert {(one["name"], one["k"]) for one in kept} >= {("census", 3), ("tarragona", 3)}
     for one in kept:
-        found = kn.best_known(kn.load(one["name"]), one["k"], one["cost"])
+        found = kn.best_known(make_instance(one["name"]), one["k"], one["cost"])
         assert found.objective == one["objective"]
-        assert (FOLDER / f"{one['name']}_k{one['k']}_{one['cost']}.json").stat().st_size < 20_000
+    for path in FOLDER.glob("*.json"):
+        assert path.stat().st_size < 20_000
