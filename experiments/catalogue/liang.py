@@ -39,7 +39,7 @@ SIXTH = {
     "the records, to 21 s. Other than there, Greedy Search, by a tree here, is the fastest of the "
     "three, and the losses of K-Member and Greedy Search have no order.",
     5: "As in the paper, Split & Carry has less loss than Greedy Search and K-Member, always so "
-    "with S = 3 and 4. Sub-problems share the limit of ten minutes and many of k = 5 are cut short by it, "
+    "with S = 3 and 4. Sub-problems share the limit of ten minutes, and many are cut short by it, "
     "so that losses depend on the machine and its load; with S = 5 and 40,000 or 99,762 records "
     "that leaves Split & Carry above both. Other than there, it takes longer than Greedy Search "
     "and, up to 60,000 records, than K-Member.",
