@@ -13,6 +13,7 @@ import pandas as pd
 from kanopy.experiments.catalogue import catalogue
 from kanopy.experiments.results import kept_results
 from kanopy.experiments.specs import Experiment, choose
+from kanopy.experiments.store import is_done
 from kanopy.experiments.tables import compared, timed
 
 SHOWN = (
@@ -38,7 +39,7 @@ def agreement_markdown(names: Sequence[str] = SHOWN) -> str:
 
 def _row(experiment: Experiment) -> tuple[str, ...] | None:
     tasks = experiment.tasks()
-    records = kept_results(tasks)
+    records = {t: record for t, record in kept_results(tasks).items() if is_done(record, t)}
     table = compared(experiment, records).dropna()
     if table.empty:
         return None

@@ -88,7 +88,7 @@ def phases(data: Microdata, solution: Solution, control: int) -> Found:
     """
     own = importlib.import_module("kanopy.solvers.nominal.own")
     chosen = find_method(solution.method).parse(solution.options)
-    fractional, integer, _ = solution.method.removeprefix("own-")
+    fractional, integer, _ = list(solution.method.removeprefix("own-"))
     rows = own.unmerged(data) if data.n <= chosen.rows_apart else data
     run = Run(solution.problem)
     began = time.process_time()

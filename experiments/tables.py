@@ -114,7 +114,7 @@ def _chi_ex(instance: str, measures: Mapping[str, float]) -> float | None:
     n = parameters.get("rows", parameters.get("n"))
     if n is None or not {"chi2", "deviation"} <= set(measures):
         return None
-    return measures["chi2"] + measures["deviation"] / n
+    return measures["chi2"] + measures["deviation"] / float(n)
 
 
 def _proven(frame: pd.DataFrame) -> pd.Series:
