@@ -81,8 +81,8 @@ STEPPING_SHARE = 0.8
 one: cooling as slowly as time allows is worth more than several tries."""
 
 STEP_UNIT = 1.5
-"""Unit of the temperature of single steps, in k-ths of the median of the clusters' costs. Taken
-from the two clusters at hand instead, it gave far worse partitions."""
+"""Unit of the temperature of single steps, in k-ths of the median of the clusters' costs: one for
+all clusters, as Metropolis' rule has it."""
 
 COLLECTING = 0.7
 """Share of the cycles' time, its end, from which clusters are collected."""
