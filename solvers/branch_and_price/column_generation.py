@@ -43,7 +43,7 @@ EARLY_BOUND = 6
 NEARLY = 0.01
 """Share of the gap that the duals of interior points may miss."""
 
-PER_ROW = 4
+PER_ROW = 12
 """Columns per row that are kept while interior points are used, which begin anew every time."""
 
 PATIENCE = 100
