@@ -6,8 +6,8 @@ cost of a cluster C is
     cost(C) − Σ_{i∈C} types[i] − count − Σ_T σ_T ⌊|C ∩ T| / q_T⌋
 
 with the duals of the partitioning rows, of the row Σ_C x_C ≤ ⌊n/k⌋ and of the subset-row cuts
-Σ_C ⌊|C ∩ T|/q⌋ x_C ≤ ⌊|T|/q⌋ (|·| counts multiplicities, both those of C and those of T). A pricer knows one cluster cost; the
-rest of the engine knows none.
+Σ_C ⌊|C ∩ T|/q⌋ x_C ≤ ⌊|T|/q⌋ (|·| counts multiplicities, both those of C and those of T). A pricer
+knows one cluster cost; the rest of the engine knows none.
 """
 
 from __future__ import annotations

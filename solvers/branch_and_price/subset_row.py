@@ -119,16 +119,14 @@ def separate(
     touched = touched[touched >= 0]
     if len(touched) == 0:
         return Cuts()
-    starts, columns, times = _by_type(rows, number)
+    point = (rows, values, *_by_type(rows, number), multiplicities, touched)
     found: dict[tuple[tuple[int, ...], int], float] = {}
-    first = kinds or kinds_of_cuts(multiplicities, k)
-    for number_tried, (held, divisor) in enumerate([*first, *(() if kinds else LARGE)]):
-        if number_tried >= len(first) and len(found) > FEW_CUTS * number:
+    first = list(kinds) or kinds_of_cuts(multiplicities, k)
+    for tried, (held, divisor) in enumerate([*first, *(() if kinds else LARGE)]):
+        if tried >= len(first) and len(found) > FEW_CUTS * number:
             break
         wanted = np.array(held, dtype=np.int64)
-        sets, often, broken = _search(
-            rows, values, starts, columns, times, multiplicities, touched, wanted, divisor, violation
-        )
+        sets, often, broken = _search(*point, wanted, divisor, violation)
         members = np.repeat(sets, often.ravel()).reshape(len(sets), -1) if len(sets) else sets
         for row, by in zip(np.sort(members, axis=1).tolist(), broken.tolist(), strict=True):
             found[tuple(row), divisor] = by
