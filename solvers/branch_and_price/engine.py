@@ -90,6 +90,9 @@ MANY_CUTS = 200
 CUT_SHARE = 0.1
 """Share of the time left that a round of cuts may take if there is to be another one."""
 
+LIST_SHARE = 0.05
+"""Share of the time left that a list of clusters may take."""
+
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
 
@@ -323,9 +326,13 @@ class Engine:
             return self.done()
         most = COLUMNS_PER_ROW * self.problem.n if self.step == 0 else self.many_columns()
         listed = list_clusters(
-            self.pricer, self.proof, self.target(), self.clock, most, self.links, trials=1
+            self.pricer, self.proof, self.target(), self.listing(), most, self.links, trials=1
         )
         return listed is not None
+
+    def listing(self) -> Clock:
+        """A clock for lists, which take long where clusters are large."""
+        return self.clock.within(LIST_SHARE * self.clock.remaining())
 
     def many_columns(self) -> int:
         """Columns of a first stage of enumeration where costs come in steps."""
@@ -371,7 +378,9 @@ class Engine:
         if self.done() or not wide or not self.options.enumeration or self.step > 0:
             return False
         most = min(FEW_COLUMNS, SAMPLE_PER_ROW * self.problem.n)
-        listed = list_clusters(self.pricer, self.proof, self.target(), self.clock, most, self.links)
+        listed = list_clusters(
+            self.pricer, self.proof, self.target(), self.listing(), most, self.links
+        )
         if listed is None:
             return False
         _, optimal = self.choose_from(listed, self.proof, self.links, SAMPLE_NODES)
@@ -412,7 +421,7 @@ class Engine:
         wanted = min(self.many_columns() if not whole_gap else few or most_columns, most_columns)
         while value < self.target() and not self.clock.over():
             listed = list_clusters(
-                self.pricer, bound, self.target(), self.clock, wanted, restrictions
+                self.pricer, bound, self.target(), self.listing(), wanted, restrictions
             )
             partial = listed is not None and listed.cutoff < self.target()
             if listed is None or (partial and whole_gap and wanted > few):
