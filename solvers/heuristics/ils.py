@@ -100,8 +100,8 @@ ONA_ROWS = 20_000
 _WINDOW = 20_000
 """Distinct rows up to which all are compared for neighbours; above, those near in sorted order."""
 
-_TYPES = 2000
-"""Types whose neighbours are sought between two looks at the clock."""
+_TYPES, _POINTS = 2000, 10_000
+"""Types, and points in a tree, whose neighbours are sought between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -467,20 +467,14 @@ def neighbour_lists(
     """
     wanted = min(wanted, data.n - 1)
     if cost == "sse" and len(data.counts) == data.n:
-        from scipy.spatial import cKDTree
-
-        near = np.asarray(cKDTree(data.points).query(data.points, wanted + 1)[1])
-        return np.asarray(_without_self(near.astype(np.int32)))
+        return np.asarray(_without_self(_nearest_points(data.points, wanted + 1, stopping)))
     first = data.first_rows
     order = np.argsort(data.types, kind="stable").astype(np.int64)
     starts = (np.cumsum(data.counts) - data.counts).astype(np.int64)
     if cost == "sse":
-        from scipy.spatial import cKDTree
-
-        points = data.points[first]
         several = min(wanted + 1, len(first))
-        found = np.asarray(cKDTree(points).query(points, several)[1]).reshape(len(first), -1)
-        near_types: NDArray[np.int32] = _without_self(found.astype(np.int32))
+        found = _nearest_points(data.points[first], several, stopping)
+        near_types: NDArray[np.int32] = _without_self(found)
     else:
         unit = data.nominal_weights / (data.domain_sizes if cost == "range" else 1)
         numbers = _scaled(data)[first] if cost == "range" else np.empty((len(first), 0))
@@ -493,6 +487,23 @@ def neighbour_lists(
             _nearest_types(numbers, codes, unit, near_types, begin, end, _WINDOW)
     rows = _rows_of_types(near_types, data.types, order, starts, data.counts, wanted, seed)
     return np.asarray(rows)
+
+
+def _nearest_points(
+    points: NDArray[np.float64], several: int, stopping: Callable[[], bool]
+) -> NDArray[np.int32]:
+    """The nearest points of each, itself among them; when stopped, the last ones have any."""
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(points)
+    number = len(points)
+    near = ((np.arange(number)[:, None] + np.arange(several)) % number).astype(np.int32)
+    for begin in range(0, number, _POINTS):
+        if begin and stopping():
+            break
+        block = points[begin : begin + _POINTS]
+        near[begin : begin + len(block)] = tree.query(block, several)[1].reshape(len(block), -1)
+    return near
 
 
 @kernel
