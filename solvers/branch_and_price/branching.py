@@ -24,6 +24,7 @@ from kanopy.solvers.branch_and_price.column_generation import Bound
 from kanopy.solvers.branch_and_price.components import components
 from kanopy.solvers.branch_and_price.engine import Engine
 from kanopy.solvers.branch_and_price.master import Relaxation
+from kanopy.solvers.branch_and_price.pool import Pool
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.saved_tree import SavedTree
 
@@ -59,6 +60,7 @@ class Node:
     serial: int
     restrictions: Restrictions = field(compare=False)
     argument: Argument | None = field(compare=False, default=None)
+    pool: Pool | None = field(compare=False, default=None)
 
 
 class Tree:
@@ -71,6 +73,7 @@ class Tree:
         heapq.heapify(self.heap)
         if saved is None:
             self.heap[0].argument = engine.argument
+            self.heap[0].pool = engine.pool
         self.serial = len(nodes)
         # least bound of nodes closed short of the target by rounding
         self.leaves = math.inf if saved is None else saved.leaves
@@ -122,6 +125,7 @@ class Tree:
     def process(self, node: Node) -> bool:
         """Bound a node, then close it or branch; False if the clock struck before either."""
         engine = self.engine
+        engine.look_at(node.pool)
         best, settled = self.relax(node)
         if not settled:
             return False
@@ -141,7 +145,7 @@ class Tree:
                 ):
                     break
         number = engine.run.progress.nodes
-        if value < engine.target() and number % DIVE_EVERY == 0:
+        if value < engine.target() and number % DIVE_EVERY == 0 and (number or not node.pool):
             engine.dives(1, node.restrictions)
         argument = node.argument
         if argument is not None:
@@ -163,7 +167,7 @@ class Tree:
         arguments = (None, None) if argument is None else argument.branch(*children)
         for child, of_child in zip(children, arguments, strict=True):
             self.serial += 1
-            heapq.heappush(self.heap, Node(value, self.serial, child, of_child))
+            heapq.heappush(self.heap, Node(value, self.serial, child, of_child, node.pool))
         return True
 
     def relax(self, node: Node) -> tuple[Bound, bool]:
@@ -251,6 +255,7 @@ class Tree:
             )
         pairs, weights = pair_weights(master.clusters, x)
         inner = (weights > 1e-6) & (weights < 1 - 1e-6)
+        inner &= (self.engine.copies[pairs] == 1).all(axis=1)
         pairs, weights = pairs[inner], weights[inner]
         duals = np.maximum(relaxation.duals.types, 0.0)
         half = np.minimum(weights, 1 - weights)

@@ -27,6 +27,7 @@ from kanopy.solvers.branch_and_price.column_generation import (
 from kanopy.solvers.branch_and_price.diving import dive
 from kanopy.solvers.branch_and_price.enumeration import Listed, choose, list_clusters
 from kanopy.solvers.branch_and_price.master import Master, sorted_rows
+from kanopy.solvers.branch_and_price.pool import Pool
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Cuts, Pricer, Restrictions, Search
 from kanopy.solvers.branch_and_price.regions import Effort, improve
@@ -92,6 +93,9 @@ CUT_SHARE = 0.1
 
 LIST_SHARE = 0.05
 """Share of the time left that a list of clusters may take."""
+
+POOL = 200_000
+"""Clusters up to which a list of them replaces pricing."""
 
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
@@ -169,6 +173,7 @@ class Engine:
         self.branches = options.branching and (single or problem.n <= options.most_rows)
         self.proof = Bound()
         self.told_apart = False
+        self.pool: Pool | None = None
         self.argument = Argument(self.links)
 
     def solve(self) -> None:
@@ -193,9 +198,12 @@ class Engine:
             self.polish()
             if self.upper() < before:
                 self.sample()
-        self.finish(self.options.most_columns)
+        if self.enlist():
+            self.tighten()
+        else:
+            self.finish(self.options.most_columns)
         if self.options.branching and not self.done():
-            if self.tell_rows_apart():
+            if self.pool is not None or self.tell_rows_apart():
                 self.branch()
                 return
             self.insist()
@@ -265,7 +273,8 @@ class Engine:
         self.master.add(alone, np.zeros(len(alone)))
         # where costs come in steps, pricing finds the same in far less time
         free = not (self.links.together or self.links.apart)
-        if self.master.large and self.step == 0 and free and not self.run.stopping():
+        slow = self.problem.cost == "sse"
+        if self.master.large and slow and free and not self.run.stopping():
             self.add_met()
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
         self.generation.cuts = self.options.cuts
@@ -368,6 +377,31 @@ class Engine:
         self.master.add_cuts(cuts)
         self.generated = self.generate(restrictions, root)
         return True
+
+    def enlist(self) -> bool:
+        """Know only the clusters that a better partition can hold from now on, if they are few.
+
+        A certificate needs duals that hold for all clusters. Costs that come in steps leave the
+        MIP over a list little to do.
+        """
+        if self.done() or not self.options.enumeration or not self.options.branching:
+            return False
+        if self.step > 0 or self.run.wants_proof:
+            return False
+        listed = list_clusters(
+            self.pricer, self.proof, self.target(), self.listing(), POOL, self.links, trials=1
+        )
+        if listed is not None:
+            self.look_at(Pool(self.pricer, listed.clusters, listed.costs))
+        return self.pool is not None
+
+    def look_at(self, pool: Pool | None) -> None:
+        """Price over a list, or over all clusters."""
+        if pool is not self.pool:
+            if self.pool is None:
+                self.everything = self.pricer
+            self.pool = pool
+            self.pricer = self.generation.pricer = self.everything if pool is None else pool
 
     def sample(self) -> bool:
         """A better partition among the clusters of least reduced cost, where the gap is wide.
