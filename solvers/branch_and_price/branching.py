@@ -8,6 +8,9 @@ Some optimal partition has clusters of k … 2k−1 rows only, and follows one c
 the least bound over the open nodes bounds the optimum though nodes only know such clusters. If the
 relaxation is fractional a pair with 0 < Σ_{C∋i,j} x_C < 1 exists: two different columns that share
 a row differ in another. Cuts are valid for every partition and stay for all nodes.
+
+Where identical rows are merged, only pairs of single types are branched on. That is enough over a
+list of clusters, since a MIP can settle what such pairs leave; elsewhere rows are told apart first.
 """
 
 from __future__ import annotations
@@ -22,9 +25,9 @@ from numpy.typing import NDArray
 from kanopy.solvers.branch_and_price.argument import Argument
 from kanopy.solvers.branch_and_price.column_generation import Bound
 from kanopy.solvers.branch_and_price.components import components
-from kanopy.solvers.branch_and_price.engine import Engine
+from kanopy.solvers.branch_and_price.engine import POOL, Engine
+from kanopy.solvers.branch_and_price.enumeration import list_clusters
 from kanopy.solvers.branch_and_price.master import Relaxation
-from kanopy.solvers.branch_and_price.pool import Pool
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.saved_tree import SavedTree
 
@@ -37,11 +40,21 @@ ITERATIONS = 200
 DIVE_EVERY = 16
 """Nodes between two dives."""
 
-NODE_COLUMNS = 4000
+NODE_COLUMNS = 6000
 """Columns up to which a node is left to a MIP: beyond, branching once more is faster."""
 
-NODE_NODES = 100
+NODE_NODES = 200
 """Nodes of that MIP."""
+
+LESS, LITTLE_LESS = 0.6, 0.8
+"""Share of a gap at which such a MIP failed below which it is tried again, the second where the
+clusters are listed already and a try costs less."""
+
+MOST_NODES = 2**31 - 1
+"""Nodes of a MIP that has to settle a node by itself."""
+
+RECALLS = 4
+"""Rounds at a node in which cuts that were laid aside elsewhere come back."""
 
 SAVE_EVERY = 200
 """Nodes added between two writings of the tree to its file."""
@@ -60,7 +73,6 @@ class Node:
     serial: int
     restrictions: Restrictions = field(compare=False)
     argument: Argument | None = field(compare=False, default=None)
-    pool: Pool | None = field(compare=False, default=None)
 
 
 class Tree:
@@ -73,7 +85,6 @@ class Tree:
         heapq.heapify(self.heap)
         if saved is None:
             self.heap[0].argument = engine.argument
-            self.heap[0].pool = engine.pool
         self.serial = len(nodes)
         # least bound of nodes closed short of the target by rounding
         self.leaves = math.inf if saved is None else saved.leaves
@@ -83,7 +94,11 @@ class Tree:
     def search(self) -> None:
         """Process nodes until the gap is closed or the run stops."""
         engine = self.engine
+        upper = engine.upper()
         while self.heap and not engine.clock.over():
+            if engine.upper() < upper:
+                upper = engine.upper()
+                engine.shorten()
             node = heapq.heappop(self.heap)
             if node.bound >= engine.target():
                 break
@@ -109,7 +124,7 @@ class Tree:
         engine = self.engine
         self.saved_at = self.serial
         if engine.options.tree:
-            nodes = [(node.bound, node.restrictions) for node in sorted(self.heap)]
+            nodes = [(node.bound, engine.of_rows(node.restrictions)) for node in sorted(self.heap)]
             engine.save(SavedTree(*engine.state(), nodes, self.leaves, branched=True))
 
     def report(self) -> None:
@@ -125,11 +140,18 @@ class Tree:
     def process(self, node: Node) -> bool:
         """Bound a node, then close it or branch; False if the clock struck before either."""
         engine = self.engine
-        engine.look_at(node.pool)
         best, settled = self.relax(node)
         if not settled:
             return False
         value = max(node.bound, best.value)
+        for _ in range(RECALLS):
+            if value >= engine.target() or not engine.recall(node.restrictions):
+                break
+            if not engine.generated.converged and engine.clock.over():
+                return False
+            if engine.generated.bound.value > best.value:
+                best = engine.generated.bound
+            value = max(value, best.value)
         if value < engine.target() and engine.options.cuts:
             for _ in range(2):
                 before = best.value
@@ -145,7 +167,8 @@ class Tree:
                 ):
                     break
         number = engine.run.progress.nodes
-        if value < engine.target() and number % DIVE_EVERY == 0 and (number or not node.pool):
+        # over a list of clusters, the MIPs of small nodes find more, and sooner
+        if value < engine.target() and number % DIVE_EVERY == 0 and engine.pool is None:
             engine.dives(1, node.restrictions)
         argument = node.argument
         if argument is not None:
@@ -161,13 +184,17 @@ class Tree:
             return False
         relaxation = engine.generated.relaxation
         children = None if relaxation is None else self.choose(node, relaxation, value)
+        if children is None and engine.pool is not None:
+            value = max(value, self.settle(best, node.restrictions))
+            if engine.clock.over() and value < engine.target():
+                return False
         if children is None:
             self.leaves = min(self.leaves, value)
             return True
         arguments = (None, None) if argument is None else argument.branch(*children)
         for child, of_child in zip(children, arguments, strict=True):
             self.serial += 1
-            heapq.heappush(self.heap, Node(value, self.serial, child, of_child, node.pool))
+            heapq.heappush(self.heap, Node(value, self.serial, child, of_child))
         return True
 
     def relax(self, node: Node) -> tuple[Bound, bool]:
@@ -202,12 +229,25 @@ class Tree:
         """Bound of the node after an attempt to list its clusters, where the gap is promising."""
         engine = self.engine
         gap = engine.target() - bound.value
-        if not engine.options.enumeration or gap > 0.6 * self.failed_gap:
+        promising = LESS if engine.pool is None else LITTLE_LESS
+        if not engine.options.enumeration or gap > promising * self.failed_gap:
             return bound.value
         value = engine.finish_node(bound, restrictions, NODE_COLUMNS, NODE_NODES)
         if value <= bound.value:
             self.failed_gap = min(self.failed_gap, gap)
         return value
+
+    def settle(self, bound: Bound, restrictions: Restrictions) -> float:
+        """Bound of a node that no pair of single types divides, by a MIP over all its clusters."""
+        engine = self.engine
+        target = engine.target()
+        listed = list_clusters(
+            engine.pricer, bound, target, engine.clock, POOL, restrictions, trials=1
+        )
+        if listed is None:
+            return bound.value
+        proven, _ = engine.choose_from(listed, bound, restrictions, MOST_NODES, 1.0)
+        return min(listed.cutoff, target, proven)
 
     def choose(self, node: Node, relaxation: Relaxation, value: float) -> Children | None:
         """The decision whose two children promise most; None if the relaxation is whole."""

@@ -204,7 +204,7 @@ class Writer:
             found = separate(clusters, x, self.engine.copies, self.engine.problem.k, most)
             if len(found) == 0:
                 break
-            cuts = _joined(cuts, found)
+            cuts = cuts.joined(found)
         branch = None
         if value < target and self.programs < PROGRAMS and len(clusters):
             branch = _fractional(clusters, x)
@@ -298,14 +298,6 @@ class Writer:
 def certify(engine: Engine) -> Certificate:
     """The certificate of what an engine has proven, without labels."""
     return Writer(engine).certificate()
-
-
-def _joined(first: Cuts, second: Cuts) -> Cuts:
-    return Cuts(
-        np.concatenate([first.starts, first.starts[-1] + second.starts[1:]]),
-        np.concatenate([first.members, second.members]),
-        np.concatenate([first.divisors, second.divisors]),
-    )
 
 
 def _fractional(

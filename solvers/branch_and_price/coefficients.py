@@ -60,6 +60,47 @@ def right_hand_sides(cuts: Cuts, multiplicities: Ints) -> NDArray[np.float64]:
     return (totals // cuts.divisors).astype(np.float64) if len(cuts) else np.empty(0)
 
 
+def violations(
+    clusters: NDArray[np.int32], x: NDArray[np.float64], cuts: Cuts, multiplicities: Ints
+) -> NDArray[np.float64]:
+    """By how much a point breaks each cut; ≤ 0 where it does not.
+
+    >>> cuts = Cuts(np.array([0, 3]), np.array([0, 1, 2]), np.array([2]))
+    >>> rows = np.array([[0, 1], [1, 2], [0, 2]], dtype=np.int32)
+    >>> violations(rows, np.full(3, 0.5), cuts, np.ones(3, dtype=np.int64)).tolist()
+    [0.5]
+    """
+    used = np.flatnonzero(x > 0)
+    starts, of_type = cuts_by_type(cuts, len(multiplicities))
+    broken = -right_hand_sides(cuts, multiplicities)
+    _add_activities(clusters[used], x[used], starts, of_type, cuts.divisors, broken)
+    return broken
+
+
+@kernel
+def _add_activities(
+    clusters: NDArray[np.int32],
+    x: NDArray[np.float64],
+    starts: Ints,
+    cuts_of_type: Ints,
+    divisors: Ints,
+    activities: NDArray[np.float64],
+) -> None:
+    within = np.zeros(len(divisors), dtype=np.int64)
+    for row in range(len(clusters)):
+        for t in clusters[row]:
+            if t >= 0:
+                for e in range(starts[t], starts[t + 1]):
+                    cut = cuts_of_type[e]
+                    within[cut] += 1
+                    if within[cut] % divisors[cut] == 0:
+                        activities[cut] += x[row]
+        for t in clusters[row]:
+            if t >= 0:
+                for e in range(starts[t], starts[t + 1]):
+                    within[cuts_of_type[e]] = 0
+
+
 @kernel
 def _held(clusters: NDArray[np.int32], members: Ints) -> Ints:
     held = np.zeros(len(clusters), dtype=np.int64)

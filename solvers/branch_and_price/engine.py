@@ -18,6 +18,7 @@ from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.bounds import less_rounding
 from kanopy.solvers.branch_and_price.argument import Argument
+from kanopy.solvers.branch_and_price.coefficients import violations
 from kanopy.solvers.branch_and_price.column_generation import (
     Bound,
     Clock,
@@ -26,7 +27,7 @@ from kanopy.solvers.branch_and_price.column_generation import (
 )
 from kanopy.solvers.branch_and_price.diving import dive
 from kanopy.solvers.branch_and_price.enumeration import Listed, choose, list_clusters
-from kanopy.solvers.branch_and_price.master import Master, sorted_rows
+from kanopy.solvers.branch_and_price.master import Master, Relaxation, sorted_rows
 from kanopy.solvers.branch_and_price.pool import Pool
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Cuts, Pricer, Restrictions, Search
@@ -62,8 +63,14 @@ PER_TYPE = 4
 ROOT_NODES = 200
 """Nodes of that MIP at the root of a search that can branch."""
 
-SAMPLE_NODES, SAMPLE_PER_ROW = 50, 5
-"""Nodes of a MIP that only looks for a better partition, and its columns per row at most."""
+SAMPLE_NODES, SAMPLE_SHARE = 50, 0.1
+"""Nodes of a MIP that only looks for a better partition, and its share of the time left."""
+
+ROOT_SHARE, NODE_SHARE, LEAST_SECONDS = 0.4, 0.05, 5.0
+"""The same shares of other MIPs at the root and in the tree, and seconds that each may take."""
+
+SAMPLE_FEW, SAMPLE_MORE = 1.3, 5.0
+"""Columns per row of that MIP: few take a second and mostly do, more are tried if not."""
 
 WIDE = 1e-3
 """Relative gap above which that MIP is run."""
@@ -79,8 +86,9 @@ STEP_NODES = 5000
 """The same where costs come in steps, or where branching is out of reach: a MIP over types goes
 farther than branching over rows."""
 
-FEW_PER_ROW = 3
-"""Columns per row of such a first stage where branching is at hand."""
+FEW_PER_ROW, POOL_PER_ROW = 3, 4
+"""Columns per row of such a first stage where branching is at hand, and the same for a node whose
+clusters are listed already."""
 
 COLUMNS_PER_ROW = 10
 """Columns per row up to which a MIP is expected to be faster than branching."""
@@ -88,14 +96,21 @@ COLUMNS_PER_ROW = 10
 MANY_CUTS = 200
 """With more cuts than this and than types, those that are slack at a node are dropped."""
 
+MOST_ASIDE = 20_000
+"""Cuts that are kept for other nodes, the latest ones."""
+
+VIOLATION = 0.02
+"""By how much a cut that was laid aside must be violated to be put back."""
+
 CUT_SHARE = 0.1
 """Share of the time left that a round of cuts may take if there is to be another one."""
 
 LIST_SHARE = 0.05
 """Share of the time left that a list of clusters may take."""
 
-POOL = 200_000
-"""Clusters up to which a list of them replaces pricing."""
+POOL, SHORTER = 400_000, 0.9
+"""Clusters up to which a list of them replaces pricing, and the share of them at which the list is
+copied without the rest."""
 
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
@@ -174,6 +189,7 @@ class Engine:
         self.proof = Bound()
         self.told_apart = False
         self.pool: Pool | None = None
+        self.aside = Cuts()
         self.argument = Argument(self.links)
 
     def solve(self) -> None:
@@ -189,26 +205,32 @@ class Engine:
         self.relax()
         self.tighten()
         before = self.upper()
-        sampled = self.sample()
+        sampled = self.sample(SAMPLE_FEW)
         if self.upper() < before:  # what to expect of further cuts is known better now
             self.tighten()
-        if not sampled and not self.listable():
-            before = self.upper()
-            self.dives(2 if self.step == 0 else 1)
-            self.polish()
-            if self.upper() < before:
-                self.sample()
-        if self.enlist():
-            self.tighten()
-        else:
+        if not self.enlist():
+            sampled = self.sample(SAMPLE_MORE)
+            if not sampled and not self.listable():
+                before = self.upper()
+                self.dives(2 if self.step == 0 else 1)
+                self.polish()
+                if self.upper() < before:
+                    self.sample(SAMPLE_MORE)
+            self.enlist()
+        if self.pool is None:
             self.finish(self.options.most_columns)
+        else:
+            self.sample(SAMPLE_MORE)
+            self.shorten()
+            self.tighten()
+            self.shorten()
         if self.options.branching and not self.done():
             if self.pool is not None or self.tell_rows_apart():
                 self.branch()
                 return
             self.insist()
         if self.options.tree:
-            self.save(SavedTree(*self.state(), nodes=[(self.lower, self.links)]))
+            self.save(SavedTree(*self.state(), nodes=[(self.lower, self.of_rows(self.links))]))
 
     def branch(self, saved: SavedTree | None = None) -> None:
         """Search the tree, from where a saved one stopped."""
@@ -233,7 +255,29 @@ class Engine:
         """What a saved tree holds besides its nodes."""
         assert self.run.best is not None
         assert self.run.best.labels is not None
-        return self.run.best.labels, self.told_apart, self.master.clusters, self.master.cuts
+        clusters, cuts = self.master.clusters, self.master.cuts
+        if self.by_rows:  # the columns are soon found again
+            clusters, cuts = clusters[:0], cuts_of_rows(cuts, self.types)
+        return self.run.best.labels, self.told_apart or self.by_rows, clusters, cuts
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether a saved tree speaks of rows where the search speaks of types with copies.
+
+        A list of clusters is not saved, and without it branching needs rows told apart.
+        """
+        return self.pool is not None and bool(self.copies.max() > 1)
+
+    def of_rows(self, decisions: Restrictions) -> Restrictions:
+        """Decisions on pairs of single types as a saved tree has them."""
+        if not self.by_rows:
+            return decisions
+        rows = self.problem.data.first_rows
+        return replace(
+            decisions,
+            apart=tuple((int(rows[a]), int(rows[b])) for a, b in decisions.apart),
+            together=tuple((int(rows[a]), int(rows[b])) for a, b in decisions.together),
+        )
 
     def save(self, tree: SavedTree) -> None:
         """Write the tree where the options say."""
@@ -372,10 +416,33 @@ class Engine:
         cuts = separate(self.master.clusters, x, self.copies, self.problem.k, most)
         if len(cuts) == 0:
             return False
-        if not root and len(self.master.cuts) > max(MANY_CUTS, self.master.types):
-            self.master.drop_cuts(relaxation.duals.cuts > -1e-9 * self.unit)
+        if not root:
+            self.lay_aside(relaxation)
         self.master.add_cuts(cuts)
         self.generated = self.generate(restrictions, root)
+        return True
+
+    def lay_aside(self, relaxation: Relaxation) -> None:
+        """Take cuts that are slack at a node out of the master where there are many."""
+        if len(self.master.cuts) <= max(MANY_CUTS, self.master.types):
+            return
+        slack = relaxation.duals.cuts > -1e-9 * self.unit
+        aside = self.aside.joined(self.master.cuts.take(np.flatnonzero(slack)))
+        self.aside = aside.take(np.arange(max(0, len(aside) - MOST_ASIDE), len(aside)))
+        self.master.drop_cuts(slack)
+
+    def recall(self, restrictions: Restrictions) -> bool:
+        """Put cuts that were laid aside and are violated now back; False if there are none."""
+        relaxation = self.generated.relaxation
+        if relaxation is None or not self.generated.converged or len(self.aside) == 0:
+            return False
+        clusters = self.master.clusters[: len(relaxation.x)]
+        broken = violations(clusters, relaxation.x, self.aside, self.copies) > VIOLATION
+        if not broken.any():
+            return False
+        self.master.add_cuts(self.aside.take(np.flatnonzero(broken)))
+        self.aside = self.aside.take(np.flatnonzero(~broken))
+        self.generated = self.generate(restrictions, root=False)
         return True
 
     def enlist(self) -> bool:
@@ -395,15 +462,21 @@ class Engine:
             self.look_at(Pool(self.pricer, listed.clusters, listed.costs))
         return self.pool is not None
 
-    def look_at(self, pool: Pool | None) -> None:
-        """Price over a list, or over all clusters."""
-        if pool is not self.pool:
-            if self.pool is None:
-                self.everything = self.pricer
-            self.pool = pool
-            self.pricer = self.generation.pricer = self.everything if pool is None else pool
+    def look_at(self, pool: Pool) -> None:
+        """Price over a list from now on."""
+        self.pool = self.pricer = self.generation.pricer = pool
 
-    def sample(self) -> bool:
+    def shorten(self) -> None:
+        """Drop clusters that the bounds of today exclude from the list."""
+        bound = self.proof
+        if self.pool is None or bound.duals is None or self.done():
+            return
+        gap = self.target() - bound.value
+        shorter = self.pool.below(bound.duals, bound.cuts, self.links, gap)
+        if len(shorter) < SHORTER * len(self.pool):
+            self.look_at(shorter)
+
+    def sample(self, per_row: float) -> bool:
         """A better partition among the clusters of least reduced cost, where the gap is wide.
 
         True if the best of them is found: dives hardly ever find a better one then.
@@ -411,13 +484,13 @@ class Engine:
         wide = self.upper() - self.lower > WIDE * self.upper()
         if self.done() or not wide or not self.options.enumeration or self.step > 0:
             return False
-        most = min(FEW_COLUMNS, SAMPLE_PER_ROW * self.problem.n)
+        most = min(FEW_COLUMNS, int(per_row * self.problem.n))
         listed = list_clusters(
             self.pricer, self.proof, self.target(), self.listing(), most, self.links
         )
         if listed is None:
             return False
-        _, optimal = self.choose_from(listed, self.proof, self.links, SAMPLE_NODES)
+        _, optimal = self.choose_from(listed, self.proof, self.links, SAMPLE_NODES, SAMPLE_SHARE)
         return optimal
 
     def finish(self, most_columns: int, most_nodes: int = STEP_NODES) -> bool:
@@ -446,22 +519,24 @@ class Engine:
         """
         value = bound.value
         # Where branching is at hand, it does better than a MIP that cannot settle the node.
-        whole_gap = self.branches and self.step == 0
+        whole_gap = (self.branches or self.pool is not None) and self.step == 0
         if whole_gap:
-            per_row = COLUMNS_PER_ROW if root else FEW_PER_ROW
+            per_row = COLUMNS_PER_ROW if root else POOL_PER_ROW if self.pool else FEW_PER_ROW
             most_columns = min(most_columns, per_row * self.problem.n)
         # A few columns are worth a try at the root: they may hold a better partition.
         few = FEW_PER_ROW * self.problem.n if root else 0
         wanted = min(self.many_columns() if not whole_gap else few or most_columns, most_columns)
         while value < self.target() and not self.clock.over():
+            trials = 1 if whole_gap and wanted > few else 10  # a part would not do
             listed = list_clusters(
-                self.pricer, bound, self.target(), self.listing(), wanted, restrictions
+                self.pricer, bound, self.target(), self.listing(), wanted, restrictions, trials
             )
             partial = listed is not None and listed.cutoff < self.target()
             if listed is None or (partial and whole_gap and wanted > few):
                 break
             target = self.target()
-            proven, optimal = self.choose_from(listed, bound, restrictions, most_nodes)
+            share = ROOT_SHARE if root else NODE_SHARE
+            proven, optimal = self.choose_from(listed, bound, restrictions, most_nodes, share)
             value = max(value, min(listed.cutoff, target, proven))
             if not optimal or wanted >= most_columns or listed.cutoff >= target:
                 break
@@ -469,7 +544,12 @@ class Engine:
         return value
 
     def choose_from(
-        self, listed: Listed, bound: Bound, restrictions: Restrictions, most_nodes: int
+        self,
+        listed: Listed,
+        bound: Bound,
+        restrictions: Restrictions,
+        most_nodes: int,
+        share: float = ROOT_SHARE,
     ) -> tuple[float, bool]:
         """Best partition over the listed clusters and the incumbent, by a MIP."""
         mine = self.incumbent()
@@ -484,7 +564,7 @@ class Engine:
             costs,
             self.copies,
             self.problem.k,
-            self.clock.within(max(10.0, 0.4 * self.clock.remaining())),
+            self.clock.within(max(LEAST_SECONDS, share * self.clock.remaining())),
             bound.cuts,
             self.step,
             None if far else start,
@@ -566,6 +646,7 @@ class Engine:
         """Every row its own type from now on; what was proven of types is proven of rows, too."""
         self.told_apart = True
         before = bound_of_rows(self.proof, self.types)
+        self.aside = cuts_of_rows(self.aside, self.types)
         self.problem = replace(self.problem, data=unmerged(self.problem.data))
         self.types = self.problem.data.types
         self.links = link_types(self.problem.links, self.types)

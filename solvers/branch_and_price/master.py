@@ -139,11 +139,7 @@ class Master:
         for (inside, values), side in zip(cut_rows(self.clusters, cuts), sides, strict=True):
             rows = (inside + self.types).astype(np.int32)
             self._highs.addRow(-math.inf, side, len(rows), rows, values)
-        self.cuts = Cuts(
-            np.concatenate([self.cuts.starts, self.cuts.starts[-1] + cuts.starts[1:]]),
-            np.concatenate([self.cuts.members, cuts.members]),
-            np.concatenate([self.cuts.divisors, cuts.divisors]),
-        )
+        self.cuts = self.cuts.joined(cuts)
         self._method = DUAL
 
     def drop_cuts(self, dropped: NDArray[np.bool_]) -> None:
@@ -159,14 +155,7 @@ class Master:
             left = set(rows.tolist())
             basis.row_status = [s for i, s in enumerate(row_status) if i not in left]
             self._highs.setBasis(basis)
-        kept = np.flatnonzero(~dropped)
-        pieces = [self.cuts.members[self.cuts.starts[c] : self.cuts.starts[c + 1]] for c in kept]
-        lengths = [len(piece) for piece in pieces]
-        self.cuts = Cuts(
-            np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-            np.concatenate([*pieces, np.empty(0, dtype=np.int64)]),
-            self.cuts.divisors[kept],
-        )
+        self.cuts = self.cuts.take(np.flatnonzero(~dropped))
         self._method = DUAL
 
     def bound_columns(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:

@@ -9,6 +9,8 @@ is proven over the list is proven of the partitions cheaper than its cutoff, and
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -91,8 +93,8 @@ class Pool:
             costs=self.costs[found],
             reduced_costs=reduced[found],
             complete=complete,
-            least=float(per_root.min(initial=0.0)),
-            per_root=per_root,
+            least=float(per_root.min(initial=0.0)) if complete else -math.inf,
+            per_root=per_root if complete else None,
             nodes=len(self),
         )
 
@@ -110,9 +112,7 @@ class Pool:
             _check_copies(self.clusters, self.multiplicities, allowed)
         return allowed
 
-    def below(
-        self, duals: Duals, cuts: Cuts, restrictions: Restrictions, threshold: float
-    ) -> Pool:
+    def below(self, duals: Duals, cuts: Cuts, restrictions: Restrictions, threshold: float) -> Pool:
         """The part of the list that is allowed and of reduced cost below a threshold."""
         reduced = reduced_costs(self.clusters, self.costs, duals, cuts)
         kept = (reduced < threshold) & self.allowed(restrictions)
@@ -163,9 +163,7 @@ def _check_pairs(
 
 
 @kernel
-def _check_copies(
-    clusters: NDArray[np.int32], copies: Ints, allowed: NDArray[np.bool_]
-) -> None:
+def _check_copies(clusters: NDArray[np.int32], copies: Ints, allowed: NDArray[np.bool_]) -> None:
     """Rule out clusters that hold more rows of a type than there are."""
     for row in range(len(clusters)):
         cluster = clusters[row]

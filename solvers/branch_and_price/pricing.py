@@ -49,6 +49,29 @@ class Cuts:
     def __len__(self) -> int:
         return len(self.divisors)
 
+    def joined(self, others: Cuts) -> Cuts:
+        """These cuts, then the others."""
+        return Cuts(
+            np.concatenate([self.starts, self.starts[-1] + others.starts[1:]]),
+            np.concatenate([self.members, others.members]),
+            np.concatenate([self.divisors, others.divisors]),
+        )
+
+    def take(self, which: NDArray[np.intp]) -> Cuts:
+        """Some of the cuts, by number.
+
+        >>> cuts = Cuts(np.array([0, 2, 5]), np.array([0, 2, 1, 3, 4]), np.array([2, 3]))
+        >>> cuts.take(np.array([1])).members.tolist()
+        [1, 3, 4]
+        """
+        pieces = [self.members[self.starts[c] : self.starts[c + 1]] for c in which]
+        lengths = [len(piece) for piece in pieces]
+        return Cuts(
+            np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+            np.concatenate([*pieces, _no_ints()]),
+            self.divisors[which],
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Duals:

@@ -30,7 +30,10 @@ SIZES = (
     (pricer_sse, "_SLICE", (1, 4_000_000)),
     (engine, "MANY_COLUMNS", (5, 10_000)),
     (engine, "FEW_COLUMNS", (5, 2500)),
-    (engine, "WIDE", (0.0, 1e-3)),
+    (engine, "WIDE", (0.0, 1e-3, 10.0)),
+    (engine, "POOL", (10, 400_000)),
+    (engine, "POOL_PER_ROW", (0, 6)),
+    (engine, "MANY_CUTS", (-1, 200)),  # slack cuts laid aside and called back
     (engine, "LISTED_PER_TYPE", (1, 10)),
     (regions, "MOST", (1, 3000)),
     (regions, "FAILURES", (2, 10)),
@@ -38,7 +41,7 @@ SIZES = (
     (diving, "LAST_ROWS", (0, 20, 900)),
     (diving, "LAST_MERGED", (0, 20, 2500)),
     (diving, "IN_TIME", (0.8, 1e9)),
-    (branching, "NODE_COLUMNS", (5, 4000)),
+    (branching, "NODE_COLUMNS", (5, 6000)),
     (branching, "DIVE_EVERY", (1, 16)),
 )
 """Constants with values for tiny tables and their own."""

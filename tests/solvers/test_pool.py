@@ -1,0 +1,147 @@
+"""Lists of clusters that take the place of pricing, and the search over them."""
+
+import numpy as np
+import pytest
+from oracles import random_instance
+from pricing_cases import check_random_questions
+from sizes import how_many
+
+import kanopy as kn
+from kanopy.solvers.branch_and_price import branching, engine
+from kanopy.solvers.branch_and_price.coefficients import cut_rows, right_hand_sides, violations
+from kanopy.solvers.branch_and_price.master import sorted_rows
+from kanopy.solvers.branch_and_price.pool import Pool
+from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search, pricer_of
+
+COSTS = ("sse", "hamming", "range")
+
+
+def pool_of_all(cost):
+    """A maker of pools that hold every cluster of a tiny table."""
+
+    def make(data, k):
+        pricer = pricer_of(cost)(data, k, 2 * k - 1)
+        nothing = Duals(np.zeros(len(data.counts)))
+        every = Search(threshold=np.inf, per_root=0)
+        listed = pricer.price(nothing, Cuts(), Restrictions(), every)
+        return Pool(pricer, sorted_rows(listed.clusters), listed.costs)
+
+    return make
+
+
+@pytest.mark.parametrize("cost", ["hamming", "range"])
+def test_a_pool_prices_as_brute_force_does(cost):
+    check_random_questions(pool_of_all(cost), cost, range(how_many(60, 1500)))
+
+
+def test_a_pool_knows_how_many_rows_are_left():
+    """In a dive some rows are gone: clusters that need more copies are not offered."""
+    data = kn.generate("synthetic", n=30, p=0.1, k=3, seed=0)
+    pool = pool_of_all("hamming")(data, 3)
+    duals = Duals(np.full(len(data.counts), 5.0))
+    left = np.maximum(data.counts - 2, 1)
+    pool.multiplicities = left
+    found = pool.price(duals, Cuts(), Restrictions(), Search(threshold=np.inf, per_root=0))
+    times = np.array([np.bincount(r[r >= 0], minlength=len(left)) for r in found.clusters])
+    assert (times <= left).all()
+    assert 0 < len(found) < len(pool)
+
+
+def forced(monkeypatch):
+    """No MIP that could settle anything before the tree, nor in its nodes."""
+    monkeypatch.setattr(engine, "WIDE", 10.0)
+    monkeypatch.setattr(engine, "POOL_PER_ROW", 0)
+    monkeypatch.setattr(branching, "NODE_COLUMNS", 0)
+
+
+@pytest.mark.parametrize("cost", ["sse", "range"])
+def test_branching_over_a_list_finds_what_branching_alone_does(monkeypatch, cost):
+    """Poor starts, so that lists are long; copies of rows; cuts or none.
+
+    Tables small enough for brute force have nothing to branch on; the other way of solving these
+    larger ones is held against brute force elsewhere.
+    """
+    pooled = branched = 0
+    enlist = engine.Engine.enlist
+
+    def noted(self):
+        nonlocal pooled
+        found = enlist(self)
+        pooled += found
+        return found
+
+    monkeypatch.setattr(engine.Engine, "enlist", noted)
+    for seed in range(how_many(12, 300)):
+        rng = np.random.default_rng([seed, 7])
+        k = int(rng.integers(2, 5))
+        n = int(rng.integers(14, 25))
+        data = random_instance(rng, cost, n)
+        if rng.random() < 0.5:  # copies
+            data = data.restrict(rng.integers(0, n, n))
+        way = {"dives": False, "cuts": bool(rng.random() < 0.3)}
+        with monkeypatch.context() as patch:
+            forced(patch)
+            start = np.arange(n) % (n // k)
+            s, t = (
+                kn.solve(
+                    data,
+                    k,
+                    "branch-and-price",
+                    cost=cost,
+                    options=options,
+                    initial=start,
+                    seed=seed,
+                )
+                for options in (way, {"enumeration": False})
+            )
+        assert s.status == t.status == "optimal", seed
+        assert s.objective == pytest.approx(t.objective, rel=1e-6, abs=1e-9), seed
+        assert all(e.bound is None or e.bound <= t.objective + 1e-9 for e in s.trace), seed
+        branched += any((e.nodes or 0) > 1 for e in s.trace)
+    assert pooled > 5
+    assert branched > 2
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_a_tree_over_a_list_is_resumed(monkeypatch, tmp_path, copies):
+    """What is saved speaks of rows; the next run goes on without the list."""
+    forced(monkeypatch)
+    rng = np.random.default_rng(5)
+    data = random_instance(rng, "sse", 18)
+    if copies:
+        data = data.restrict(np.r_[np.arange(14), [0, 0, 1, 2]])
+    options = {"cuts": False, "dives": False}
+    whole = kn.solve(data, 3, "branch-and-price", options=options)
+    path = tmp_path / "tree.npz"
+    for _ in range(40):
+        s = kn.solve(
+            data,
+            3,
+            "branch-and-price",
+            options={**options, "tree": str(path)},
+            stop=kn.MaxNodes(2),
+            initial=np.arange(data.n) % 6,
+        )
+        assert s.bound <= whole.objective + 1e-9
+        if s.status == "optimal":
+            break
+    assert s.status == "optimal"
+    assert s.objective == pytest.approx(whole.objective, rel=1e-7)
+
+
+def test_violations_are_those_of_the_rows_of_the_master():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        types = int(rng.integers(3, 8))
+        copies = rng.integers(1, 4, types)
+        clusters = sorted_rows(rng.integers(-1, types, (12, 5)).astype(np.int32))
+        lengths = rng.integers(1, 6, 4)
+        cuts = Cuts(
+            np.concatenate(([0], np.cumsum(lengths))),
+            np.concatenate([np.sort(rng.integers(0, types, size)) for size in lengths]),
+            rng.integers(2, 5, 4),
+        )
+        x = rng.random(12) * rng.integers(0, 2, 12)
+        wanted = [float(values @ x[inside]) for inside, values in cut_rows(clusters, cuts)]
+        sides = right_hand_sides(cuts, copies)
+        np.testing.assert_allclose(violations(clusters, x, cuts, copies), wanted - sides)
