@@ -98,8 +98,8 @@ def test_branching_over_a_list_finds_what_branching_alone_does(monkeypatch, cost
         assert s.objective == pytest.approx(t.objective, rel=1e-6, abs=1e-9), seed
         assert all(e.bound is None or e.bound <= t.objective + 1e-9 for e in s.trace), seed
         branched += any((e.nodes or 0) > 1 for e in s.trace)
-    assert pooled > 5
-    assert branched > 2
+    assert pooled > 3
+    assert branched > 1
 
 
 @pytest.mark.parametrize("copies", [False, True])
