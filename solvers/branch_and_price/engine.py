@@ -359,7 +359,7 @@ class Engine:
 
         Dives gain next to nothing where clusters are large.
         """
-        while not self.done():
+        while self.options.dives and not self.done():
             before = self.upper()
             self.polish()
             clusters, costs = self.search_locally(LAST_SEARCH)

@@ -90,7 +90,8 @@ def _best_of_roots(
     sorted_roots = root[order]
     first = np.searchsorted(sorted_roots, sorted_roots)
     few = np.arange(len(order)) - first < BEST
-    return order[few & (reduced[order] < threshold)]
+    kept: Ints = order[few & (reduced[order] < threshold)]
+    return kept
 
 
 @kernel
