@@ -23,6 +23,10 @@ from kanopy.solving import solve
 ROWS, SECONDS = 24, 1.0
 """Size of the tables, and seconds for a method, which do not count compiling."""
 
+LARGE = 7
+"""The k of a second run of branch-and-price for ``sse``: large clusters have kernels of their own.
+"""
+
 PROCESSES = (("sse",), ("range", "hamming", "chi2", "max-error"))
 """Costs that one process compiles for: those of the second share kernels, the first is as long."""
 
@@ -47,17 +51,19 @@ def warm(cost: str) -> None:
         if cost not in method.costs or data.kind not in method.kinds:
             continue
         given = method.shape == "representatives"
-        # a method may refuse the table, such as those for one column only
-        with suppress(KanopyError):
-            solve(
-                data,
-                3,
-                name,
-                cost=cost,
-                stop=MaxRuntime(SECONDS),
-                control=None if cost in CLUSTER_COSTS else 2,
-                initial=solve(data, 3, "random").labels if given else None,
-            )
+        large = (LARGE,) if name == "branch-and-price" and cost == "sse" else ()
+        for k in (3, *large):
+            # a method may refuse the table, such as those for one column only
+            with suppress(KanopyError):
+                solve(
+                    data,
+                    k,
+                    name,
+                    cost=cost,
+                    stop=MaxRuntime(SECONDS),
+                    control=None if cost in CLUSTER_COSTS else 2,
+                    initial=solve(data, 3, "random").labels if given else None,
+                )
 
 
 def compile_all() -> None:
