@@ -14,6 +14,9 @@ import pandas as pd
 
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
+from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
+from kanopy.solvers.branch_and_price.pricing import Cuts, Duals
+from kanopy.solvers.branch_and_price.swaps import Swaps
 from kanopy.solvers.clock import without_note
 from kanopy.solvers.costs import CLUSTER_COSTS
 from kanopy.solvers.registry import all_methods
@@ -22,10 +25,6 @@ from kanopy.solving import solve
 
 ROWS, SECONDS = 24, 1.0
 """Size of the tables, and seconds for a method, which do not count compiling."""
-
-LARGE = 7
-"""The k of a second run of branch-and-price for ``sse``: large clusters have kernels of their own.
-"""
 
 PROCESSES = (("sse",), ("range", "hamming", "chi2", "max-error"))
 """Costs that one process compiles for: those of the second share kernels, the first is as long."""
@@ -51,19 +50,29 @@ def warm(cost: str) -> None:
         if cost not in method.costs or data.kind not in method.kinds:
             continue
         given = method.shape == "representatives"
-        large = (LARGE,) if name == "branch-and-price" and cost == "sse" else ()
-        for k in (3, *large):
-            # a method may refuse the table, such as those for one column only
-            with suppress(KanopyError):
-                solve(
-                    data,
-                    k,
-                    name,
-                    cost=cost,
-                    stop=MaxRuntime(SECONDS),
-                    control=None if cost in CLUSTER_COSTS else 2,
-                    initial=solve(data, 3, "random").labels if given else None,
-                )
+        # a method may refuse the table, such as those for one column only
+        with suppress(KanopyError):
+            solve(
+                data,
+                3,
+                name,
+                cost=cost,
+                stop=MaxRuntime(SECONDS),
+                control=None if cost in CLUSTER_COSTS else 2,
+                initial=solve(data, 3, "random").labels if given else None,
+            )
+
+    if cost == "sse":
+        warm_exchanges(data)
+
+
+def warm_exchanges(data: Microdata) -> None:
+    """Run what branch-and-price runs only where clusters are large and rows are many."""
+    clusters = np.full((1, 5), -1, dtype=np.int32)
+    clusters[0, :3] = np.arange(3)
+    pricer = SsePricer(data, 3)
+    costs = pricer.costs(clusters, np.array([3]))
+    Swaps(pricer).price(clusters, costs, Duals(np.zeros(len(data.counts))), Cuts())
 
 
 def compile_all() -> None:

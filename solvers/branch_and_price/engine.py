@@ -26,7 +26,7 @@ from kanopy.solvers.branch_and_price.column_generation import (
 )
 from kanopy.solvers.branch_and_price.diving import dive
 from kanopy.solvers.branch_and_price.enumeration import Listed, choose, list_clusters
-from kanopy.solvers.branch_and_price.master import Master, sorted_rows
+from kanopy.solvers.branch_and_price.master import FEW_ROWS, Master, sorted_rows
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Pricer, Restrictions, Search
@@ -178,7 +178,8 @@ class Engine:
         self.branches = options.branching and (single or problem.n <= options.most_rows)
         self.proof = Bound()
         self.told_apart = False
-        self.large = problem.cost == "sse" and problem.k >= LARGE
+        many = len(problem.data.counts) > FEW_ROWS  # few rows are soon solved anyway
+        self.large = problem.cost == "sse" and problem.k >= LARGE and many
         self.argument = Argument(self.links)
 
     def solve(self) -> None:
@@ -312,7 +313,8 @@ class Engine:
             return np.empty((0, self.largest), dtype=np.int32), np.empty(0)
         assert self.run.best is not None
         assert self.run.best.labels is not None
-        part = Run(self.problem, First(self.run.stop, MaxRuntime(seconds)), self.run.seed)
+        seed = int(self.run.rng.integers(2**31))  # another one each time
+        part = Run(self.problem, First(self.run.stop, MaxRuntime(seconds)), seed)
         columns = columns_of_search(self.problem, part, self.run.best.labels)
         if part.best is not None and part.best.labels is not None:
             self.run.found_labels(part.best.labels)

@@ -77,6 +77,7 @@ def test_optimum_and_every_bound_against_brute_force(cost, part):
 def test_the_ways_of_large_clusters_against_brute_force(monkeypatch):
     """Exchanges and local search, which k of 7 and more have, on tables that can be listed."""
     monkeypatch.setattr(engine, "LARGE", 2)
+    monkeypatch.setattr(engine, "FEW_ROWS", 0)
     for seed in range(how_many(12, 200)):
         rng = np.random.default_rng([7, seed])
         k = int(rng.integers(2, 5))
