@@ -50,9 +50,6 @@ NEARLY = 0.01
 PER_ROW = 12
 """Columns per row that are kept while interior points are used, which begin anew every time."""
 
-FEW_PER_ROW = 7
-"""The same where exchanges find columns, and so those that are purged too early."""
-
 PATIENCE = 100
 """Rounds without a better bound after which interior points are given up."""
 
@@ -187,8 +184,7 @@ class ColumnGeneration:
                 return Generated(relaxation, best, False, rounds)
             relaxation = solved
             if central:
-                per_row = PER_ROW if self.swaps is None else FEW_PER_ROW
-                relaxation = self.slim(relaxation, per_row * master.types)
+                relaxation = self.slim(relaxation, PER_ROW * master.types)
             self.rounds += 1
             duals = self.open_duals(relaxation)
             few = 0.01 * master.types

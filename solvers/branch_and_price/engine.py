@@ -92,7 +92,7 @@ MANY_CUTS = 200
 CUT_SHARE = 0.1
 """Share of the time left that a round of cuts may take if there is to be another one."""
 
-LARGE_CUT_SHARE = 0.2
+LARGE_CUT_SHARE = 0.25
 """The same where clusters are large: the partition comes from a local search then."""
 
 FIRST_SEARCH, LAST_SEARCH = 0.2, 0.5
