@@ -14,6 +14,9 @@ import pandas as pd
 
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
+from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
+from kanopy.solvers.branch_and_price.pricing import Cuts, Duals
+from kanopy.solvers.branch_and_price.swaps import Swaps
 from kanopy.solvers.clock import without_note
 from kanopy.solvers.costs import CLUSTER_COSTS
 from kanopy.solvers.registry import all_methods
@@ -58,6 +61,18 @@ def warm(cost: str) -> None:
                 control=None if cost in CLUSTER_COSTS else 2,
                 initial=solve(data, 3, "random").labels if given else None,
             )
+
+    if cost == "sse":
+        warm_exchanges(data)
+
+
+def warm_exchanges(data: Microdata) -> None:
+    """Run what branch-and-price runs only where clusters are large and rows are many."""
+    clusters = np.full((1, 5), -1, dtype=np.int32)
+    clusters[0, :3] = np.arange(3)
+    pricer = SsePricer(data, 3)
+    costs = pricer.costs(clusters, np.array([3]))
+    Swaps(pricer).price(clusters, costs, Duals(np.zeros(len(data.counts))), Cuts())
 
 
 def compile_all() -> None:

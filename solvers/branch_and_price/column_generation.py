@@ -32,6 +32,7 @@ from kanopy.solvers.branch_and_price.pricing import (
     Restrictions,
     Search,
 )
+from kanopy.solvers.branch_and_price.swaps import Swaps
 from kanopy.solvers.clock import now
 
 SAFETY = 1e-9
@@ -39,6 +40,9 @@ SAFETY = 1e-9
 
 EARLY_BOUND = 6
 """Every so many rounds, complete pricing is tried before the truncated one has run dry."""
+
+LATE_BOUND = 30
+"""The same where exchanges find columns: complete pricing takes as long as many of those rounds."""
 
 NEARLY = 0.01
 """Share of the gap that the duals of interior points may miss."""
@@ -52,6 +56,9 @@ PATIENCE = 100
 EARLY_NODES = 5_000_000
 """Nodes of such a try, spread evenly over the roots. It comes before an unlimited search, too,
 which large clusters make very long while there are many columns to find."""
+
+LATE_NODES = 50_000_000
+"""The same where exchanges have found most of these columns before."""
 
 
 @dataclass
@@ -130,6 +137,8 @@ class ColumnGeneration:
         self.pricer = pricer
         self.quick = quick
         self.rounds = 0
+        self.swaps: Swaps | None = None
+        """Exchanges, where clusters are large."""
         self.cuts = False
         """Whether dives may add cuts."""
         self.closed: NDArray[np.bool_] | None = None
@@ -178,20 +187,21 @@ class ColumnGeneration:
                 relaxation = self.slim(relaxation, PER_ROW * master.types)
             self.rounds += 1
             duals = self.open_duals(relaxation)
-            search = replace(self.quick, threshold=-tolerance, deadline=clock.deadline)
-            priced = pricer.price(duals, master.cuts, limits, search)
+            few = 0.01 * master.types
+            priced = self.price_quickly(duals, limits, tolerance, clock)
             added = self._add(priced)
             if not priced.complete:
-                few = 0.01 * master.types
                 if self.closed is not None:  # a dive proves nothing: truncated pricing will do
                     if added > 0.002 * np.count_nonzero(~self.closed):
                         continue
                     if added == 0 and self._raise_artificials(relaxation):
                         continue
                     return Generated(relaxation, best, False, rounds)
-                if added > few and rounds % EARLY_BOUND:
+                late = self.swaps is not None
+                if added > few and rounds % (LATE_BOUND if late else EARLY_BOUND):
                     continue
-                for nodes in (1 + EARLY_NODES // master.types, 0):
+                early = 1 + (LATE_NODES if late else EARLY_NODES) // master.types
+                for nodes in (early, 0):
                     search = Search(
                         threshold=-tolerance,
                         per_root=3,
@@ -231,6 +241,18 @@ class ColumnGeneration:
                     continue
                 return Generated(relaxation, best, True, rounds)
         return Generated(relaxation, best, False, most_rounds)
+
+    def price_quickly(
+        self, duals: Duals, limits: Restrictions, tolerance: float, clock: Clock
+    ) -> Priced:
+        """Columns by exchanges where clusters are large, else by a truncated search."""
+        master = self.master
+        if self.swaps is not None and not (limits.together or limits.apart):
+            priced = self.swaps.price(master.clusters, master.costs, duals, master.cuts, -tolerance)
+            if self.closed is None or len(priced):
+                return priced
+        search = replace(self.quick, threshold=-tolerance, deadline=clock.deadline)
+        return self.pricer.price(duals, master.cuts, limits, search)
 
     def slim(self, relaxation: Relaxation, most: int) -> Relaxation:
         """Delete the columns of largest reduced cost if there are very many."""

@@ -27,9 +27,10 @@ from kanopy.solvers.branch_and_price.column_generation import (
 )
 from kanopy.solvers.branch_and_price.diving import dive
 from kanopy.solvers.branch_and_price.enumeration import Listed, choose, list_clusters
-from kanopy.solvers.branch_and_price.master import Master, Relaxation, sorted_rows
+from kanopy.solvers.branch_and_price.master import FEW_ROWS, Master, Relaxation, sorted_rows
 from kanopy.solvers.branch_and_price.pool import Pool
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
+from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Pricer, Restrictions, Search
 from kanopy.solvers.branch_and_price.regions import Effort, improve
 from kanopy.solvers.branch_and_price.saved_tree import SavedTree, key_of, load_tree, save_tree
@@ -46,6 +47,7 @@ from kanopy.solvers.branch_and_price.start import (
     with_start,
 )
 from kanopy.solvers.branch_and_price.subset_row import bound_of_rows, cuts_of_rows, separate
+from kanopy.solvers.branch_and_price.swaps import LARGE, Swaps
 from kanopy.solvers.clock import now
 from kanopy.solvers.problem import Problem
 from kanopy.solvers.run import Run
@@ -104,6 +106,13 @@ VIOLATION = 0.02
 
 CUT_SHARE = 0.1
 """Share of the time left that a round of cuts may take if there is to be another one."""
+
+LARGE_CUT_SHARE = 0.25
+"""The same where clusters are large: the partition comes from a local search then."""
+
+FIRST_SEARCH, LAST_SEARCH = 0.2, 0.5
+"""Shares of the time left of that local search: before the relaxation and, each time, at the end.
+"""
 
 LIST_SHARE = 0.05
 """Share of the time left that a list of clusters may take."""
@@ -190,6 +199,8 @@ class Engine:
         self.told_apart = False
         self.pool: Pool | None = None
         self.aside = Cuts()
+        many = len(problem.data.counts) > FEW_ROWS  # few rows are soon solved anyway
+        self.large = problem.cost == "sse" and problem.k >= LARGE and many
         self.argument = Argument(self.links)
 
     def solve(self) -> None:
@@ -205,17 +216,14 @@ class Engine:
         self.relax()
         self.tighten()
         before = self.upper()
-        sampled = self.sample(SAMPLE_FEW)
+        sampled = not self.large and self.sample(SAMPLE_FEW)
         if self.upper() < before:  # what to expect of further cuts is known better now
             self.tighten()
         if not self.enlist():
-            sampled = self.sample(SAMPLE_MORE)
-            if not sampled and not self.listable():
-                before = self.upper()
-                self.dives(2 if self.step == 0 else 1)
-                self.polish()
-                if self.upper() < before:
-                    self.sample(SAMPLE_MORE)
+            if self.large:
+                self.alternate()
+            else:
+                self.search_on(sampled)
             self.enlist()
         if self.pool is None:
             self.finish(self.options.most_columns)
@@ -231,6 +239,17 @@ class Engine:
             self.insist()
         if self.options.tree:
             self.save(SavedTree(*self.state(), nodes=[(self.lower, self.of_rows(self.links))]))
+
+    def search_on(self, sampled: bool) -> None:
+        """A better partition out of more clusters, then by dives and out of regions."""
+        sampled = self.sample(SAMPLE_MORE) or sampled
+        if sampled or self.listable():
+            return
+        before = self.upper()
+        self.dives(2 if self.step == 0 else 1)
+        self.polish()
+        if self.upper() < before:
+            self.sample(SAMPLE_MORE)
 
     def branch(self, saved: SavedTree | None = None) -> None:
         """Search the tree, from where a saved one stopped."""
@@ -303,6 +322,7 @@ class Engine:
         assert self.run.best.labels is not None
         self.pricer = self.make_pricer(self.problem.data, self.problem.k, self.largest)
         self.copies = self.pricer.multiplicities
+        met, met_costs = self.search_locally(FIRST_SEARCH)
         self.unit = self.upper() / self.problem.n
         clusters = clusters_of(self.run.best.labels, self.types)
         marginal = marginal_costs(self.pricer, clusters, self.run.stopping)
@@ -317,11 +337,14 @@ class Engine:
         self.master.add(alone, np.zeros(len(alone)))
         # where costs come in steps, pricing finds the same in far less time
         free = not (self.links.together or self.links.apart)
-        slow = self.problem.cost == "sse"
-        if self.master.large and slow and free and not self.run.stopping():
+        if len(met):
+            self.master.add(met, met_costs)
+        elif self.master.large and self.problem.cost == "sse" and free and not self.run.stopping():
             self.add_met()
         self.generation = ColumnGeneration(self.master, self.pricer, self.quick)
         self.generation.cuts = self.options.cuts
+        if self.large and isinstance(self.pricer, SsePricer):
+            self.generation.swaps = Swaps(self.pricer)
 
     def add_met(self) -> None:
         """Columns that a slow local search meets; they bring the relaxation close to its end."""
@@ -337,6 +360,23 @@ class Engine:
         self.master.add(np.where(met >= 0, self.types[met], -1).astype(np.int32), costs)
         if part.best is not None and part.best.labels is not None:
             self.run.found_labels(part.best.labels)
+
+    def search_locally(self, share: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Where clusters are large, a local search for a share of the time left; its columns."""
+        from kanopy.solvers.heuristics.ils import columns_of_search
+
+        seconds = share * self.run.remaining()
+        idle = not self.large or math.isinf(seconds) or self.told_apart or self.done()
+        if idle or self.problem.links:
+            return np.empty((0, self.largest), dtype=np.int32), np.empty(0)
+        assert self.run.best is not None
+        assert self.run.best.labels is not None
+        seed = int(self.run.rng.integers(2**31))  # another one each time
+        part = Run(self.problem, First(self.run.stop, MaxRuntime(seconds)), seed)
+        columns = columns_of_search(self.problem, part, self.run.best.labels)
+        if part.best is not None and part.best.labels is not None:
+            self.run.found_labels(part.best.labels)
+        return columns
 
     def relax(self) -> None:
         """Column generation at the root.
@@ -365,13 +405,27 @@ class Engine:
             left = self.clock.remaining()
             if not self.cut_round(self.links):
                 break
-            if left - self.clock.remaining() > CUT_SHARE * left:  # a partition is wanted, too
+            share = LARGE_CUT_SHARE if self.large else CUT_SHARE
+            if left - self.clock.remaining() > share * left:  # a partition is wanted, too
                 break
             # Judged by the gap, or by all rounds so far where the incumbent is still poor.
             least = 0.02 * min(self.upper() - before, self.proof.value - self.uncut)
             stalled = stalled + 1 if self.proof.value - before < least else 0
             if stalled == 3:
                 break
+
+    def alternate(self) -> None:
+        """Local search and MIPs over regions in turn, as long as they find something.
+
+        Dives gain next to nothing where clusters are large.
+        """
+        while self.options.dives and not self.done():
+            before = self.upper()
+            self.polish()
+            clusters, costs = self.search_locally(LAST_SEARCH)
+            self.master.add(clusters, costs)
+            if not self.upper() < before:
+                return
 
     def listable(self) -> bool:
         """Whether the clusters that fit the gap are few enough for a MIP to settle it at once."""
@@ -465,6 +519,7 @@ class Engine:
     def look_at(self, pool: Pool) -> None:
         """Price over a list from now on."""
         self.pool = self.pricer = self.generation.pricer = pool
+        self.generation.swaps = None
 
     def shorten(self) -> None:
         """Drop clusters that the bounds of today exclude from the list."""

@@ -14,6 +14,10 @@ R∖x are r−1 candidates. Hence reduced cost ≥ base + the r smallest b, copi
 R at least base + b_x + the r−1 smallest b. Sums taken over a superset of the candidates are only
 smaller, so those of a root serve all its nodes.
 
+*Pairs.* The bound of the node {root, x} holds for every cluster with both, so where it is not below
+the limit x is no candidate. With the neighbour sums of all types, which are smaller, it needs no
+distances but those of x, and most scans end early; what is left is far fewer candidates.
+
 *Cuts.* A cut (T, q) with dual −penalty adds penalty·⌊|C∩T|/q⌋. With c = |S∩T| mod q and
 t = |R∩T|, what R adds is penalty·⌊(c+t)/q⌋ ≥ 0, and for c = q−1 it is
 penalty·⌈t/q⌉ ≥ t·penalty/q: every x ∈ T carries penalty/q in b_x. The steps of ⌊·⌋ met while
@@ -56,6 +60,9 @@ HUGE = 1e150
 
 _REFILTER = 250
 """Candidates up to which their neighbour sums are worth computing again after a filter."""
+
+_SCAN = 50
+"""Candidates that a scan looks at before it ends, roughly."""
 
 
 @kernel
@@ -158,6 +165,95 @@ def _neighbour_sums(
 
 
 @inner
+def _filter_pairs(
+    matrix: Floats,
+    points: Floats,
+    use_matrix: bool,
+    root: int,
+    raw: Ints,
+    rest: Floats,
+    length: int,
+    copies_of: Ints,
+    dual: Floats,
+    near: Floats,
+    m: int,
+    start_base: float,
+    limit: float,
+    heap: Floats,
+) -> int:
+    """Keep the candidates x for which root and x together can still be completed below the limit.
+
+    The bound is that of the node {root, x}, over all candidates y that remain. They come by
+    ascending ``rest``, what y carries apart from D_xy ≥ 0, so a scan may end at a y that carries
+    more than all those picked so far, or once picking this y over and over is too dear.
+    """
+    wanted = m - 2
+    for i in range(length):
+        y = raw[i]
+        distance = _distance(matrix, points, root, y, use_matrix)
+        rest[i] = distance / m - dual[y] + 0.5 * near[y, m - 3] / m
+    order = np.argsort(rest[:length])
+    raw[:length] = raw[:length][order]
+    rest[:length] = rest[:length][order]
+    for _ in range(3):
+        before = length
+        i = 0
+        while i < length:
+            x = raw[i]
+            distance = _distance(matrix, points, root, x, use_matrix)
+            room = limit - (start_base + distance / m - dual[x])
+            filled = 0
+            dear = False
+            for j in range(length):
+                y = raw[j]
+                least = rest[j]
+                if filled == wanted and least >= heap[wanted - 1]:
+                    break
+                if j % 8 == 7:
+                    total = 0.0
+                    for t in range(wanted):
+                        total += heap[t] if t < filled and heap[t] < least else least
+                    if total >= room:
+                        dear = True
+                        break
+                times = copies_of[y]
+                if y == root:
+                    times -= 1
+                value = least
+                if y == x:
+                    times -= 1
+                else:
+                    value += _distance(matrix, points, x, y, use_matrix) / m
+                for _ in range(min(times, wanted)):
+                    if filled < wanted:
+                        slot = filled
+                        filled += 1
+                    elif value < heap[wanted - 1]:
+                        slot = wanted - 1
+                    else:
+                        break
+                    while slot > 0 and heap[slot - 1] > value:
+                        heap[slot] = heap[slot - 1]
+                        slot -= 1
+                    heap[slot] = value
+            if not dear:
+                total = 0.0
+                for t in range(filled):
+                    total += heap[t]
+                dear = filled < wanted or total >= room
+            if dear:
+                length -= 1
+                for j in range(i, length):
+                    raw[j] = raw[j + 1]
+                    rest[j] = rest[j + 1]
+            else:
+                i += 1
+        if length > 0.8 * before:
+            break
+    return length
+
+
+@inner
 def _enter(
     x: int,
     cut_starts: Ints,
@@ -190,7 +286,7 @@ def _enter(
 
 
 @inner
-def _due(
+def due(
     x: int, divisors: Ints, penalties: Floats, type_starts: Ints, type_cuts: Ints, held: Ints
 ) -> float:
     """The penalties that adding type x would charge."""
@@ -202,6 +298,13 @@ def _due(
         if (held[c] + times) % divisors[c] == 0:
             due += penalties[c]
     return due
+
+
+@inner
+def count_in(x: int, type_starts: Ints, type_cuts: Ints, held: Ints, amount: int) -> None:
+    """Count type x in its cuts so many times more."""
+    for e in range(type_starts[x], type_starts[x + 1]):
+        held[type_cuts[e]] += amount
 
 
 @inner
@@ -266,11 +369,12 @@ def search_roots(
     most_columns: int,
     slice_work: int,
     root_work: int,
+    paired: int,
     least_of_root: Floats,
 ) -> tuple[int, bool, bool, int, int, NDArray[np.int32], Ints, Floats]:
     """Search the roots ``order[first:last]``, pausing between roots after ``slice_work``.
 
-    Work is counted in candidates looked at.
+    Work is counted in candidates looked at. More than ``paired`` candidates are filtered by pairs.
 
     Returns
     -------
@@ -413,6 +517,24 @@ def search_roots(
                     raw[survivors] = raw[i]
                     raw_bound[survivors] = raw_bound[i]
                     survivors += 1
+            if survivors > paired and m > 2:
+                work += listed + _SCAN * survivors
+                survivors = _filter_pairs(
+                    matrix,
+                    points,
+                    use_matrix,
+                    root,
+                    raw,
+                    raw_bound,
+                    survivors,
+                    copies_of,
+                    dual,
+                    near,
+                    m,
+                    start_base,
+                    limit,
+                    heap,
+                )
             if survivors == 0:
                 continue
             if most_candidates > 0 and survivors > most_candidates:
@@ -570,7 +692,7 @@ def search_roots(
                 work += length[depth] - p
                 new_base = base[depth] + score[depth, p]
                 if r == 1:
-                    new_base += _due(y_type, divisors, penalties, type_starts, type_cuts, held)
+                    new_base += due(y_type, divisors, penalties, type_starts, type_cuts, held)
                     if new_base >= limit:
                         continue
                     z = -1
@@ -658,7 +780,7 @@ def search_roots(
                                 continue
                         elif component_starts[other + 1] - component_starts[other] > 1:
                             continue
-                        value += _due(raw[z], divisors, penalties, type_starts, type_cuts, held)
+                        value += due(raw[z], divisors, penalties, type_starts, type_cuts, held)
                         if value >= limit:
                             continue
                     candidate_row[:] = -1

@@ -158,11 +158,13 @@ def ils(problem: Problem, run: Run, options: ILSOptions) -> Outcome:
     return run.best
 
 
-def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.int64]) -> None:
-    """Cycles of cooling from a partition into clusters of k … 2k−1 rows."""
+def search(
+    problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.int64]
+) -> SeenClusters | None:
+    """Cycles of cooling from a partition into clusters of k … 2k−1 rows; the clusters seen."""
     cooling = Cooling(problem, run, options, labels)
     if not cooling.settle():
-        return
+        return None
     limited = options.fill_time and run.remaining() < math.inf
     if limited and problem.k >= STEPPING and cooling.mean_cost() <= EVEN * cooling.median_cost():
         cooling.steps = STEPS * problem.k**2
@@ -180,7 +182,7 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
         slack = math.inf if collecting else -math.inf
         done, _ = cooling.cycle(warmth * options.hot, length, slack)
         if not done:
-            return
+            return cooling.seen
         longer = number % len(WARMTHS) == 0
         if longer:
             total = float(cooling.price.sum())
@@ -192,6 +194,7 @@ def search(problem: Problem, run: Run, options: ILSOptions, labels: NDArray[np.i
             break
     if cooling.seen is not None:
         combine(cooling, cooling.seen, options.first_cycle * problem.n)
+    return cooling.seen
 
 
 def next_length(length: int, seconds: float, remaining: float, factor: float) -> int:
@@ -266,6 +269,19 @@ def clusters_met(
     pool = cooling.seen.pool
     count = int(pool.counts[0])
     return pool.clusters[:count], pool.prices[:count]
+
+
+def columns_of_search(
+    problem: Problem, run: Run, labels: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Columns, clusters of types padded by −1, of a search that fills the run's time, with costs.
+
+    The run gets the best partition.
+    """
+    seen = search(problem, run, ILSOptions(), split_large(problem.data, labels, problem.k))
+    if seen is None:
+        seen = SeenClusters(problem.data, problem.k, run.seed)
+    return seen.columns()
 
 
 class Cooling:

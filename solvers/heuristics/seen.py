@@ -119,6 +119,12 @@ class SeenClusters:
         )
         return labels_of(partition, self._types), proven
 
+    def columns(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The columns, clusters of types padded by −1, and their costs."""
+        if self._master is None:
+            return np.empty((0, 2 * self.k - 1), dtype=np.int32), np.empty(0)
+        return self._master.clusters, self._master.costs
+
     def _least(self, most: int) -> NDArray[np.bool_]:
         """The partition's columns and those of least reduced cost."""
         keep = self._uses > 0

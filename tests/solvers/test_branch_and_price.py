@@ -12,6 +12,7 @@ from oracles import all_partitions, labels_of, pair_cost, random_instance
 from sizes import how_many
 
 import kanopy as kn
+from kanopy.solvers.branch_and_price import engine
 from kanopy.solvers.branch_and_price.engine import Engine, Options
 from kanopy.solvers.branch_and_price.master import Master
 from kanopy.solvers.branch_and_price.method import cost_step
@@ -66,6 +67,25 @@ def test_optimum_and_every_bound_against_brute_force(cost, part):
             start = np.zeros(n, dtype=np.int64)
         s = kn.solve(
             data, k, "branch-and-price", cost=cost, options=WAYS[part], initial=start, seed=seed
+        )
+        assert s.status == "optimal", (seed, s.objective, s.bound, best)
+        assert s.objective == pytest.approx(best, rel=1e-7, abs=1e-9)
+        for event in s.trace:
+            assert event.bound is None or event.bound <= best + 1e-9
+
+
+def test_the_ways_of_large_clusters_against_brute_force(monkeypatch):
+    """Exchanges and local search, which k of 7 and more have, on tables that can be listed."""
+    monkeypatch.setattr(engine, "LARGE", 2)
+    monkeypatch.setattr(engine, "FEW_ROWS", 0)
+    for seed in range(how_many(12, 200)):
+        rng = np.random.default_rng([7, seed])
+        k = int(rng.integers(2, 5))
+        n = int(rng.integers(k, (8, 9, 10)[k - 2]))
+        data = random_instance(rng, "sse", n)
+        best = optimum(data, k, "sse")
+        s = kn.solve(
+            data, k, "branch-and-price", stop=kn.MaxRuntime(20), options=WAYS[seed % 4], seed=seed
         )
         assert s.status == "optimal", (seed, s.objective, s.bound, best)
         assert s.objective == pytest.approx(best, rel=1e-7, abs=1e-9)

@@ -90,6 +90,8 @@ def questions(cost, instances, per_instance):
         data = random_instance(rng, cost, n)
         costs = {c: pair_cost(data, rows_of(data, c), cost) for c in all_clusters(data, k)}
         pricer = pricer_class(cost)(data, k)
+        if seed % 2:  # few rows never fill the lists that are filtered by pairs
+            pricer.paired = 0
         typical = np.mean(list(costs.values())) / k
         for _ in range(per_instance):
             number = len(data.counts)
@@ -242,3 +244,40 @@ def test_a_deadline_ends_a_search():
     priced = pricer.price(duals, Cuts(), Restrictions(), Search(deadline=deadline))
     assert not priced.complete
     assert time.process_time() - start < 1.0
+
+
+def test_exchanges_end_where_no_other_would_help():
+    from kanopy.solvers.branch_and_price.swaps import Swaps
+
+    found = 0
+    for data, pricer, costs, duals, cuts, limits, values, _, rng in questions(
+        "sse", how_many(20, 60), 3
+    ):
+        if limits.apart or limits.together:
+            continue
+        whole = list(costs)
+        starts = [whole[i] for i in rng.integers(0, len(whole), 5)]
+        rows = np.full((5, pricer.largest), -1, dtype=np.int32)
+        for row, start in zip(rows, starts, strict=True):
+            row[: len(start)] = start
+        priced = Swaps(pricer).price(rows, np.array([costs[c] for c in starts]), duals, cuts)
+        assert not priced.complete
+        for row, size, cost, reduced in zip(
+            priced.clusters, priced.sizes, priced.costs, priced.reduced_costs, strict=True
+        ):
+            cluster = tuple(sorted(row[:size].tolist()))
+            assert (row[size:] == -1).all()
+            assert cost == pytest.approx(costs[cluster])
+            assert reduced == pytest.approx(values[cluster])
+            assert reduced < 0
+            others = {
+                tuple(sorted(near))
+                for x in range(-1, size)
+                for z in range(-1, len(data.counts))
+                if z not in cluster
+                for near in [[c for i, c in enumerate(cluster) if i != x] + [z] * (z >= 0)]
+                if pricer.k <= len(near) <= pricer.largest
+            }
+            assert reduced <= min(values[near] for near in others | {cluster}) + 1e-8
+            found += 1
+    assert found > 20
