@@ -175,9 +175,9 @@ def _ranges(
     for name in data.numeric:
         values = pd.Series(released[name].to_numpy()[member])
         groups = values.groupby(box)
-        low, high = groups.min().tolist(), groups.max().tolist()
-        texts = [f"[{_plain(a)}-{_plain(b)}]" for a, b in zip(low, high, strict=True)]
-        released[name] = pd.Series(np.array(texts, dtype=object)[labels], index=released.index)
+        low, high = _plain(groups.min()), _plain(groups.max())
+        texts = [f"[{a}-{b}]" for a, b in zip(low, high, strict=True)]
+        released[name] = _spread(texts, labels, released.index)
     for j, name in enumerate(data.nominal):
         tree = data.hierarchies.get(name)
         categories = data.categories[j]
@@ -197,12 +197,21 @@ def _ranges(
                     else format_set(chosen)
                 )
             texts.append(known[held])
-        released[name] = pd.Series(np.array(texts, dtype=object)[labels], index=released.index)
+        released[name] = _spread(texts, labels, released.index)
     return released
 
 
-def _plain(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)
+def _spread(texts: Sequence[str], labels: NDArray[np.int64], index: pd.Index) -> pd.Series:
+    """The text of its label for each row; taken by pandas, which need not look at each again."""
+    return pd.Series(texts).take(labels).set_axis(index)
+
+
+def _plain(values: pd.Series) -> list[str]:
+    """Numbers as texts that read back as the same, whole ones without a point."""
+    numbers = values.to_numpy(dtype=float)
+    whole = (np.abs(numbers) < 1e15) & (numbers == np.floor(numbers))
+    pairs = zip(values.tolist(), whole.tolist(), strict=True)
+    return [str(int(value)) if is_whole else repr(value) for value, is_whole in pairs]
 
 
 def format_set(values: Sequence[object] | NDArray[np.object_]) -> str:
@@ -254,8 +263,8 @@ def medoids(data: Microdata, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         mean = np.bincount(labels, weights=column) / sizes
         far += weight * sizes[labels] * (column - mean[labels]) ** 2
     for column, weight in zip(data.codes.T, data.nominal_weights, strict=True):
-        same = pd.Series(column).groupby([labels, column]).transform("size").to_numpy()
-        far += weight * (sizes[labels] - same)
+        held = pd.factorize(labels * (column.max() + 1) + column)[0]  # class and value
+        far += weight * (sizes[labels] - np.bincount(held)[held])
     order = np.lexsort((np.arange(data.n), np.round(far, 12), labels))
     starts = np.searchsorted(labels[order], np.arange(len(sizes)))
     return order[starts].astype(np.int64)

@@ -172,6 +172,23 @@ def test_ranges_can_be_read_back(a, b):
     assert parse_range(text) == (low, high)
 
 
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([-0.0, 2.0], "[0-2]"),
+        ([2, 2**53 + 1], f"[2-{2**53 + 1}]"),
+        ([-3.0, 0.1], "[-3-0.1]"),
+        ([1e-7, 1e15], "[1e-07-1000000000000000.0]"),
+        ([1e14, 1e22], "[100000000000000-1e+22]"),
+        (np.array([1, 200], dtype=np.uint8), "[1-200]"),
+        (pd.array([1, 2], dtype="Int64"), "[1-2]"),
+    ],
+)
+def test_numbers_are_spelt_as_python_does_and_whole_ones_without_a_point(values, text):
+    data = kn.Microdata.from_frame(pd.DataFrame({"x": values}))
+    assert solution(data, [0, 0], 2, "range").release()["x"].tolist() == [text] * 2
+
+
 def test_huge_offsets_do_not_blur_centroids():
     values = 1e15 + np.array([0.0, 1, 2, 100, 101, 102])
     data = kn.Microdata.from_frame(pd.DataFrame({"x": values}))
