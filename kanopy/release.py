@@ -178,8 +178,8 @@ def _ranges(
     for name in data.numeric:
         values = pd.Series(released[name].to_numpy()[member])
         groups = values.groupby(box)
-        ends = _plain(groups.min()), _plain(groups.max())
-        texts = pc.binary_join_element_wise("[", ends[0], "-", ends[1], "]", "").to_pylist()
+        low, high = _plain(groups.min()), _plain(groups.max())
+        texts = pc.binary_join_element_wise("[", low, "-", high, "]", "").to_pylist()
         released[name] = _spread(texts, labels, released.index)
     for j, name in enumerate(data.nominal):
         tree = data.hierarchies.get(name)
