@@ -66,7 +66,7 @@ th, td { padding: .2rem .5rem; border-bottom: 1px solid #e6e6e6; text-align: rig
 th:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
 .near { background: #e3f1ea; } .far { background: #f8e6da; }
 figure { margin: 0; overflow-x: auto; } svg { max-width: 100%; height: auto; }
-@media (max-width: 40rem) { .boxes svg, .bounds svg { max-width: none; zoom: .8; } }
+@media (max-width: 40rem) { .boxes svg, .bounds svg, .profile svg { max-width: none; zoom: .8; } }
 nav ul { columns: 14rem; padding-left: 1.1rem; font-size: .85rem; }
 details > summary { cursor: pointer; color: #1b6e53; font-size: .85rem; margin: .4rem 0; }
 """
