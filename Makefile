@@ -26,7 +26,7 @@ lint: $(READY)
 bench: $(READY)
 	"$(BIN)/python" -m kanopy.experiments.benchmarks
 
-# The full runs behind the README and the report: some hours, to be stopped and resumed at will.
+# The full runs of the catalogue, the cheapest first: minutes to days, to be stopped and resumed at will.
 results: $(READY)
 	"$(BIN)/python" -m kanopy.experiments.full
 

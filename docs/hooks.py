@@ -404,8 +404,9 @@ def benchmarks() -> str:
 
     kept = [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))]
     best = [
-        f"| {b['name']} | {b['rows']} | {b['k']} | {b['cost']} | {b['objective']:.4f} "
-        f"| {b['bound']:.4f} | {100 * (1 - b['bound'] / b['objective']):.3f} % | {b['method']} |"
+        f"| {b['name'].replace(' ', '&nbsp;')} | {b['rows']} | {b['k']} | {b['cost']} "
+        f"| {b['objective']:.7g} | {b['bound']:.7g} "
+        f"| {100 * (1 - b['bound'] / b['objective']):.3f} | {b['method']} |"
         for b in kept
     ]
     promised = [
@@ -428,8 +429,8 @@ def benchmarks() -> str:
             "## Best known\n",
             "The best partitions that we know, each with a proven bound, are kept with the package "
             "(`kn.best_known(data, k)`), and verified when they are read.\n",
-            "| data | rows | k | cost | objective | bound | gap | found by |",
-            "|---|--:|--:|---|--:|--:|--:|---|\n" + "\n".join(best) + "\n",
+            "| data | rows | k | cost | objective | bound | gap in % | found by |",
+            "|---|--:|--:|---|--:|--:|--:|--:|\n" + "\n".join(best) + "\n",
             "## Heuristics above the bound\n",
             "Sixty uniform rows (SimU of paper 001), squared error; percent above a proven "
             "bound, run when this page was built:\n",
@@ -474,6 +475,7 @@ def documented(title: str, thing: Any) -> list[str]:
     parts = [f"## {title}\n"]
     if not (inspect.isclass(thing) and issubclass(thing, Exception)):
         text = re.sub(r"<factory>|<object object at \w+>", "…", str(inspect.signature(thing)))
+        text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)  # annotations are kept as texts
         text = re.sub(r"numpy\._typing\.\w+\.|(?<![\w.])(?:\w+\.)+(?=[A-Z])", "", text)
         if len(text) > 80:
             text = text.replace("(", "(\n    ", 1).replace(", ", ",\n    ")

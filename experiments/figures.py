@@ -133,8 +133,11 @@ def profile(frame: pd.DataFrame) -> Figure:
     axis.set_xlabel("factor of the best")
     axis.set_ylabel("share of instances")
     axis.set_xscale("log")
+    marks = [1, *(1 + share for share in (0.02, 0.05, 0.1, 0.2, 0.5) if most < 2 + 5 * share)]
+    marks += [digit * 10**zeros for zeros in range(7) for digit in (2, 5, 10)]
+    axis.set_xticks([mark for mark in marks if mark <= most * 1.02])
     axis.xaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
-    axis.xaxis.set_minor_formatter(mpl.ticker.NullFormatter())
+    axis.xaxis.set_minor_locator(mpl.ticker.NullLocator())
     axis.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 

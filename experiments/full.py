@@ -1,4 +1,4 @@
-"""``make results``: run the full form of the papers' main tables and write ``results/*.csv``.
+"""``make results``: run the full form of the catalogue and write ``results/*.csv``.
 
 The parts go one after the other, the cheapest first, and the files are written after each, so that
 it can be stopped at any moment and goes on where it was. A result in the store or in the files
@@ -20,21 +20,49 @@ from kanopy.experiments.specs import choose, united
 from kanopy.experiments.store import Store, is_done
 
 PARTS: tuple[tuple[str, ...], ...] = (
-    ("liang-1", "liang-4", "liang-5", "liang-6", "liang-7", "cost-6.2", "cost-6.3"),
-    ("thaeter-A.1",),
-    ("cost-6.10", "cost-fig6.11", "cost-fig6.14", "cost-fig6.17", "cost-6.9"),
-    ("cost-6.6", "cost-6.7"),
-    ("liang-fig2c",),
+    # seconds
+    ("liang-1", "liang-4", "liang-5", "liang-6", "liang-7", "liang-8", "cost-6.2", "cost-6.3"),
+    ("thaeter-8.1", "thaeter-8.4"),
+    ("liang-fig9", "liang-fig2c", "liang-fig7", "liang-fig8", "liang-fig8-k100", "liang-fig10"),
+    ("thaeter-fig7.7", "thaeter-fig7.8", "thaeter-A.1"),
+    # minutes
+    ("liang-fig5", "liang-fig3-adult"),
+    ("cost-6.6", "cost-fig6.9"),
+    ("cost-6.10",),
     ("gentile-3",),
-    ("gentile-4",),
-    ("cost-6.8",),
     ("liang-fig2a",),
-    ("liang-fig2a-8",),
     ("liang-fig3",),
-    ("thaeter-B.1",),
+    ("cost-6.8",),
+    ("liang-fig2a-8",),
+    ("bounds-over-time",),
+    ("gaps-generalisation",),
+    ("gaps-tables",),
+    ("gaps-nominal",),
     ("liang-fig6-k3", "liang-fig6-k5"),
+    ("gentile-4",),
+    # an hour or two each
+    ("gaps-numeric",),
+    ("thaeter-B.1",),
+    ("thaeter-A.2", "thaeter-B.2"),
+    ("thaeter-5.7", "thaeter-A.3"),
+    ("thaeter-5.4", "thaeter-6.6"),
+    ("thaeter-7", "thaeter-fig7", "thaeter-C"),
+    ("cost-fig6.21", "cost-fig6.23", "cost-fig6.24"),
+    # a night or more each
+    ("cost-fig6.2",),
+    ("cost-figB.2",),
+    ("cost-fig6.20",),
+    ("thaeter-6.3", "thaeter-fig6.4", "thaeter-6.5"),
+    ("thaeter-5.5", "thaeter-6.7", "thaeter-B.3"),
+    ("thaeter-A.4",),
+    ("cost-fig6.1", "cost-figB.1", "cost-6.5"),
+    ("thaeter-B.4",),
+    # days
+    ("thaeter-5.6", "thaeter-6.8"),
+    ("thaeter-A.9", "thaeter-B.8"),
 )
-"""Experiments whose runs those of the same table or figure share are not named twice."""
+"""Every run of the catalogue, by what it takes on two cores; experiments whose runs others have
+already are not named."""
 
 
 def main() -> None:

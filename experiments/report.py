@@ -7,6 +7,7 @@ phone, where wide tables and figures scroll by themselves.
 from __future__ import annotations
 
 import html
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from kanopy.experiments.tables import (
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.files import write_table, write_whole
 from kanopy.plot import save_figure
+from kanopy.solution import OPTIMALITY_GAP
 from kanopy.solvers.stop import relative_gap
 
 PAPERS = {
@@ -49,18 +51,22 @@ NEAR, FAR = 1.0, 5.0
 STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 0 auto;
-  max-width: 60rem; padding: 0 1rem 4rem; overflow-wrap: anywhere; }
+  max-width: 76rem; padding: 0 1rem 4rem; overflow-wrap: anywhere; }
+p, nav { max-width: 60rem; }
 h1 { font-size: 1.7rem; } h2 { margin-top: 3rem; border-bottom: 2px solid #1b6e53; }
 h3 { margin: 2.2rem 0 .2rem; font-size: 1.1rem; }
 .source, .note { color: #666; font-size: .85rem; margin: .1rem 0 .6rem; }
-.wide { overflow-x: auto; -webkit-overflow-scrolling: touch; }
+.wide { overflow-x: auto; -webkit-overflow-scrolling: touch; background:
+  linear-gradient(#fff, #fff) left / 2rem 100% no-repeat local,
+  linear-gradient(#fff, #fff) right / 2rem 100% no-repeat local,
+  linear-gradient(to left, #bbb, #fff) right / .8rem 100% no-repeat scroll; }
 table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .5rem; border-bottom: 1px solid #e6e6e6; text-align: right;
   white-space: nowrap; overflow-wrap: normal; }
 th:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
 .near { background: #e3f1ea; } .far { background: #f8e6da; }
 figure { margin: 0; overflow-x: auto; } svg { max-width: 100%; height: auto; }
-@media (max-width: 40rem) { svg { max-width: none; zoom: .8; } }
+@media (max-width: 40rem) { .boxes svg, .bounds svg, .profile svg { max-width: none; zoom: .8; } }
 nav ul { columns: 14rem; padding-left: 1.1rem; font-size: .85rem; }
 details > summary { cursor: pointer; color: #1b6e53; font-size: .85rem; margin: .4rem 0; }
 """
@@ -221,7 +227,12 @@ def _html(section: Section, quick: bool) -> str:
     notes = [f"{section.done} of {len(section.tasks)} runs"]
     if experiment.missing:
         notes.append(f"data not to be had: {experiment.missing}")
-    notes += [f"{number} × {reason}" for reason, number in available(section.tasks).items()]
+    lacking = available(section.tasks).items()
+    notes += [
+        f"{number} × {reason}"
+        for reason, number in lacking
+        if not (experiment.missing and reason.endswith("not to be had"))  # said already
+    ]
     failed = [record.error for record in section.records.values() if record.error]
     if failed:
         notes.append(f"{len(failed)} failed, e.g. {failed[0]}")
@@ -231,13 +242,15 @@ def _html(section: Section, quick: bool) -> str:
         f'<p class="source">{html.escape(experiment.source)} · {html.escape("; ".join(notes))}</p>',
     ]
     if section.figure:
-        parts.append(f"<figure>{section.figure}</figure>")
+        parts.append(f'<figure class="{experiment.figure}">{section.figure}</figure>')
     if section.table[["published", "ours"]].notna().any(axis=None):
         marks = _marks(section.table).mask(timed(experiment, section.table), "")
         table = f'<div class="wide">{_html_table(section.table, marks)}</div>'
-        folded = bool(section.figure) or len(section.table) > 200
+        drawn = bool(section.figure) and experiment.figure != "profile"  # it shows no gaps
+        folded = drawn or len(section.table) > 200
         parts.append(f"<details><summary>table</summary>{table}</details>" if folded else table)
-    parts.append(f'<p class="note">{html.escape(_reading(section))}</p></section>')
+    reading = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(_reading(section)))
+    parts.append(f'<p class="note">{reading}</p></section>')
     return "\n".join(parts)
 
 
@@ -288,9 +301,9 @@ def _best_known() -> str:
     lines = []
     for one in kept:
         bound = one["bound"]
-        gap = "" if bound is None else f"{100 * relative_gap(one['objective'], bound):.4g}"
+        share = None if bound is None else relative_gap(one["objective"], bound)
+        gap = "" if share is None else "0" if share <= OPTIMALITY_GAP else f"{100 * share:.4g}"
         cells = (
-            one["name"],
             one["rows"],
             one["k"],
             one["cost"],
@@ -299,7 +312,8 @@ def _best_known() -> str:
             gap,
             one["method"],
         )
-        lines.append("<tr>" + "".join(f"<td>{html.escape(str(c))}</td>" for c in cells) + "</tr>")
+        texts = "".join(f"<td>{html.escape(str(c))}</td>" for c in cells)
+        lines.append(f"<tr><th>{html.escape(one['name'])}</th>{texts}</tr>")
     head = "".join(
         f"<th>{name}</th>"
         for name in ("instance", "rows", "k", "cost", "objective", "bound", "gap in %", "method")

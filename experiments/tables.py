@@ -192,7 +192,7 @@ def _with_all_options(frame: pd.DataFrame, entries: Sequence[Entry]) -> pd.DataF
 def _behaviour(frame: pd.DataFrame) -> pd.DataFrame:
     """How values go over three columns, counted (000, figure 6.2), where all three are there."""
     wide = frame.pivot_table("value", ["row", "instance", "group"], "column").dropna()
-    if len(wide.columns) != 3:
+    if len(wide.columns) != 3 or wide.empty:  # 0 of none would look like a result
         return pd.DataFrame(columns=["row", "column", "ours"])
     low, middle, high = (wide[name] for name in sorted(wide.columns))
     up, down = (low <= middle) & (middle <= high), (low >= middle) & (middle >= high)
@@ -250,6 +250,8 @@ def compared(
         name: i for i, name in enumerate(dict.fromkeys((*theirs["row"], *(e.row for e in entries))))
     }
     columns = (*theirs["column"], *(e.column for e in entries), *found["column"])
+    if experiment.summary == "ratios":  # of each to each
+        columns = (*order, *columns)
     across = {name: i for i, name in enumerate(in_order(columns))}
     table = table.assign(
         _row=table["row"].map(order).fillna(len(order)), _column=table["column"].map(across)

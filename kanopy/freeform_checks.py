@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kanopy.instances.microdata import Microdata
-from kanopy.release import parse_range, parse_set
+from kanopy.release import parse_ranges, parse_set
 
 
 def match_problems(data: Microdata, matches: NDArray[np.int64], k: int) -> Iterable[str]:
@@ -62,34 +62,26 @@ def coverage_problems(
 ) -> Iterable[str]:
     """Which columns of a release do not cover the originals that its rows are matched with."""
     for name in data.quasi_identifiers:
-        cell, texts = pd.factorize(release[name].astype(str))
         covers = _covers_number if name in data.numeric else _covers_value
-        covered = covers(data, name, texts.tolist(), cell[:, None], matches)
+        covered = covers(data, name, release[name].astype(str), matches)
         outside = int((~covered).any(axis=1).sum())
         if outside:
             yield f"release: {outside} rows do not cover their originals in column {name!r}"
 
 
 def _covers_number(
-    data: Microdata,
-    name: str,
-    texts: list[str],
-    cell: NDArray[np.integer],
-    matches: NDArray[np.int64],
+    data: Microdata, name: str, released: pd.Series, matches: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    ends = np.array([parse_range(text) or (np.inf, -np.inf) for text in texts])
+    low, high = parse_ranges(released).T[:, :, None]
     values = data.frame[name].to_numpy(dtype=float)[matches]
-    return np.asarray((ends[cell, 0] <= values) & (values <= ends[cell, 1]))
+    return np.asarray((low <= values) & (values <= high))
 
 
 def _covers_value(
-    data: Microdata,
-    name: str,
-    texts: list[str],
-    cell: NDArray[np.integer],
-    matches: NDArray[np.int64],
+    data: Microdata, name: str, released: pd.Series, matches: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """By a table of different cells and different values."""
+    cell, texts = pd.factorize(released)
     tree = data.hierarchies.get(name)
     code, values = pd.factorize(data.frame[name].astype(object), use_na_sentinel=False)
     spelt = []
@@ -99,4 +91,4 @@ def _covers_value(
         spelt.append({"" if node is None else str(node) for node in above})
     held = [{text} if tree else set(parse_set(text)) for text in texts]
     table = np.array([[bool(words & names) for words in spelt] for names in held])
-    return np.asarray(table[cell, code[matches]])
+    return np.asarray(table[cell[:, None], code[matches]])

@@ -26,6 +26,9 @@ from kanopy.solvers.stop import First, MaxIterations, MaxRuntime
 QUADRATIC = 20_000
 """Rows up to which a first bound by nearest neighbours is computed where it compares all pairs."""
 
+SET_UP = 1e-5
+"""Seconds per row that the master takes before its first bound, without looking at the clock."""
+
 START_PER_ROW, START_ITERATIONS = 30, 20_000
 """Iterations of the local search that begins, per row and in all."""
 
@@ -54,10 +57,12 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
     linear = problem.cost == "sse" or problem.n <= QUADRATIC
     # A bound by nearest neighbours has no duals that a certificate could show.
     quick = linear and not run.wants_proof
-    floor = lower_bound(problem.data, problem.k, problem.cost) if quick else 0.0
+    floor = 0.0
+    if quick:
+        floor = lower_bound(problem.data, problem.k, problem.cost, stopping=run.stopping)
     run.proved(min(floor, run.progress.objective))
-    # To set up the master takes a while by itself.
-    needed = run.wants_proof or bool(options.tree) or not run.stopping()
+    run.timed_out |= run.remaining() <= SET_UP * problem.n
+    needed = run.wants_proof or bool(options.tree) or not (run.stopping() or run.timed_out)
     if run.progress.objective > 0 and needed:
         engine = Engine(
             problem,

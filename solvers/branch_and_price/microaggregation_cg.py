@@ -42,6 +42,7 @@ from kanopy.solvers.kernels.inner import kernel
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import find_method, register
 from kanopy.solvers.run import Run
+from kanopy.solvers.stop import StoppingRule
 
 EXACT = ("table-2", "enumeration", "model")
 ROUNDING = ("both", "simple", "spanning-tree")
@@ -86,9 +87,11 @@ class CgOptions:
 def microaggregation_cg(problem: Problem, run: Run, options: CgOptions) -> Outcome:
     """Run the paper's procedure; the bound exists once column generation has ended."""
     solver = HighsBackend().version()
-    starts = [_start(name, problem, run, options) for name in ("mdav", "v-mdav")]
-    for labels in starts:
-        run.found_labels(labels)
+    starts: list[NDArray[np.int64]] = []
+    for left, name in ((3, "mdav"), (2, "v-mdav")):  # and column generation
+        if not starts or not run.stopping():
+            starts.append(_start(name, problem, run, run.share(left), options))
+            run.found_labels(starts[-1])
     bound: float | None = None
     if problem.n < 2 * problem.k or run.progress.objective == 0:
         bound = run.progress.objective
@@ -107,10 +110,12 @@ def microaggregation_cg(problem: Problem, run: Run, options: CgOptions) -> Outco
     return Outcome(labels=run.best.labels, bound=bound, solver=solver)
 
 
-def _start(name: str, problem: Problem, run: Run, options: CgOptions) -> NDArray[np.int64]:
+def _start(
+    name: str, problem: Problem, run: Run, stop: StoppingRule, options: CgOptions
+) -> NDArray[np.int64]:
     method = find_method(name)
     given = {"gamma": options.gamma} if name == "v-mdav" and options.gamma is not None else {}
-    part = Run(problem, run.stop, run.seed)
+    part = Run(problem, stop, run.seed)
     labels = method.run(problem, part, method.parse(given)).labels
     assert labels is not None
     return labels

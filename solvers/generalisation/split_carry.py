@@ -48,6 +48,12 @@ from kanopy.solvers.run import Run
 Rows = NDArray[np.int64]
 Solve = Callable[[Rows, Rows, int], Rows]
 """Labels of some rows, given labels to begin with and how many sub-problems are still to come."""
+Stopping = Callable[[], bool]
+"""Whether all that is left shall be one sub-problem, which ``solve`` may leave as it begins."""
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,12 @@ class Step:
 
 
 def split_carry_steps(
-    order: Rows, k: int, sets: int, solve: Solve, carry: int | None = None
+    order: Rows,
+    k: int,
+    sets: int,
+    solve: Solve,
+    carry: int | None = None,
+    stopping: Stopping = _never,
 ) -> Iterator[Step]:
     """The course of Algorithm 1 over rows in sorted order.
 
@@ -107,18 +118,27 @@ def split_carry_steps(
     number = max(1, math.ceil((n // k) / sets))
     rows, start = order[:0], order[:0]
     for m in range(number):
-        new = order[m * k * sets : n if m == number - 1 else (m + 1) * k * sets]
+        last = m == number - 1 or stopping()
+        new = order[m * k * sets : n if last else (m + 1) * k * sets]
         rows, start = _fed_in(rows, start, new, k)
         labels = solve(rows, start, number - m)
         carried = np.zeros(len(rows), dtype=np.bool_)
-        if m < number - 1:
+        if not last:
             carried = boundary_classes(labels, k, carry or k)
         yield Step(rows, labels, carried)
+        if last:
+            return
         rows, start = rows[carried], labels[carried]
 
 
 def bubble_steps(
-    order: Rows, k: int, size: int, accept: int, solve: Solve, cost: Callable[[Rows], float]
+    order: Rows,
+    k: int,
+    size: int,
+    accept: int,
+    solve: Solve,
+    cost: Callable[[Rows], float],
+    stopping: Stopping = _never,
 ) -> Iterator[Step]:
     """The course of bubble carry: sub-problems of ``size`` rows, ``accept`` classes of each kept.
 
@@ -133,7 +153,7 @@ def bubble_steps(
     read = 0
     rows, start = order[:0], order[:0]
     while read < len(order):
-        new = order[read : read + size - len(rows)]
+        new = order[read : len(order) if stopping() else read + size - len(rows)]
         read += len(new)
         rows, start = _fed_in(rows, start, new, k)
         still = math.ceil((len(order) - read) / (accept * k))
@@ -207,7 +227,7 @@ def course(problem: Problem, run: Run, options: SplitCarryOptions) -> Iterator[S
     def cost(rows: Rows) -> float:
         return solver.cost(rows)
 
-    order = sorted_rows(problem.data)
+    order, k, stopping = sorted_rows(problem.data), problem.k, run.stopping
     if options.size is not None and options.accept is not None:
-        return bubble_steps(order, problem.k, options.size, options.accept, solve, cost)
-    return split_carry_steps(order, problem.k, options.sets, solve, options.carry)
+        return bubble_steps(order, k, options.size, options.accept, solve, cost, stopping)
+    return split_carry_steps(order, k, options.sets, solve, options.carry, stopping)

@@ -5,6 +5,7 @@ import pytest
 
 from kanopy.experiments.catalogue import catalogue
 from kanopy.experiments.figures import draw
+from kanopy.experiments.full import PARTS
 from kanopy.experiments.results import RESULTS, kept_results, write_results
 from kanopy.experiments.specs import KEY, Entry, Experiment, Task, choose
 from kanopy.experiments.store import Record, Store, is_done
@@ -115,3 +116,13 @@ def test_what_the_readings_call_equal_is_equal(names, tolerance):
         table = compared(chosen, kept_results(chosen.tasks()))
         assert (table["ours"] - table["published"]).abs().max() <= tolerance
         assert table.notna().all(axis=None)
+
+
+def test_make_results_runs_the_whole_catalogue_and_names_nothing_in_vain():
+    every, seen = catalogue(), set()
+    for names in PARTS:
+        for name in names:
+            keys = {task.key for e in choose(every, [name]) for task in e.tasks()}
+            assert keys - seen, f"{name} has no run of its own"
+            seen |= keys
+    assert [e.name for e in every if {task.key for task in e.tasks()} - seen] == []

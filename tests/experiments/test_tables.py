@@ -190,3 +190,9 @@ def test_known_bounds_count(monkeypatch):
     )
     assert values(entries, kept)["value"].tolist() == [pytest.approx(5.0)]
     assert np.isfinite(values(entries, kept)["objective"]).all()
+
+
+def test_behaviour_of_no_instance_is_no_count():
+    """As long as no instance has all three values, there is nothing to be counted."""
+    parts = {"row": "r", "instance": ["a", "b", "c"], "group": "", "value": 1.0}
+    assert cells(pd.DataFrame({**parts, "column": ["0.25", "0.5", "0.75"]}), "behaviour").empty

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from oracles import random_instance
 
 import kanopy as kn
-from kanopy.release import assign_counts, format_set, medoids, parse_range, parse_set
+from kanopy.release import assign_counts, format_set, medoids, parse_range, parse_ranges, parse_set
 
 
 def solution(data, labels, k=2, cost=None, **parts):
@@ -170,6 +170,27 @@ def test_ranges_can_be_read_back(a, b):
     data = kn.Microdata.from_frame(pd.DataFrame({"x": [low, high]}))
     text = solution(data, [0, 0], 2, "range").release()["x"].iloc[0]
     assert parse_range(text) == (low, high)
+    assert parse_ranges(pd.Series([text])).tolist() == [[low, high]]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([-0.0, 2.0], "[0-2]"),
+        ([2, 2**53 + 1], f"[2-{2**53 + 1}]"),
+        ([-3.0, 0.1], "[-3-0.1]"),
+        ([1 / 3, 1e9 / 7], f"[{1 / 3!r}-{1e9 / 7!r}]"),
+        ([9999999999.5, 1e11 / 7], f"[9999999999.5-{1e11 / 7!r}]"),
+        ([0.0001, 12345.0], "[0.0001-12345]"),
+        ([1e-7, 1e15], "[1e-07-1000000000000000.0]"),
+        ([1e14, 1e22], "[100000000000000-1e+22]"),
+        (np.array([1, 200], dtype=np.uint8), "[1-200]"),
+        (pd.array([1, 2], dtype="Int64"), "[1-2]"),
+    ],
+)
+def test_numbers_are_spelt_as_python_does_and_whole_ones_without_a_point(values, text):
+    data = kn.Microdata.from_frame(pd.DataFrame({"x": values}))
+    assert solution(data, [0, 0], 2, "range").release()["x"].tolist() == [text] * 2
 
 
 def test_huge_offsets_do_not_blur_centroids():

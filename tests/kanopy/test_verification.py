@@ -180,6 +180,22 @@ def test_releases(data, good):
         kn.verify(data, release)
 
 
+@pytest.mark.parametrize("cost", ["sse", "hamming", "range"])
+def test_a_solution_whose_release_tells_a_row_apart_is_rejected(cost, monkeypatch):
+    """Its labels are right; only what is written out is not."""
+    data = random_instance(np.random.default_rng(4), cost, 12)
+    s = kn.solve(data, 3, "ils", cost=cost, stop=kn.MaxIterations(1))
+    right = s.release()
+    for name in data.quasi_identifiers:
+        leaking = right.astype({name: object})
+        leaking.loc[leaking.index[5], name] = "leak"
+        monkeypatch.setattr("kanopy.release.make_release", lambda *_, r=leaking, **__: r)
+        with pytest.raises(kn.VerificationError, match="classes have fewer than 3 rows"):
+            kn.verify(data, s)
+    monkeypatch.setattr("kanopy.release.make_release", lambda *_, **__: right)
+    kn.verify(data, s)
+
+
 def test_columns_far_from_0_are_no_false_alarm():
     """Means of numbers around 10^12 round off more than the tolerance of the objective."""
     values = 1e12 + np.random.default_rng(0).normal(size=12)

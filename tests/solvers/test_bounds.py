@@ -39,3 +39,15 @@ def test_rounded_points_far_from_zero_raise_no_bound():
     solution = kn.solve(data, 2, "branch-and-price", cost="sse", **links)
     assert all(e.bound <= solution.objective for e in solution.trace if e.bound is not None)
     assert solution.bound >= 0.99 * solution.objective
+
+
+def test_a_stopped_neighbour_bound_is_lower(monkeypatch):
+    monkeypatch.setattr("kanopy.solvers.bounds.BLOCK", 10)
+    data = kn.generate("simu", n=40, d=2, seed=1)
+    found = []
+    for blocks in range(5):
+        asked = iter([False] * blocks)
+        found.append(kn.lower_bound(data, 3, stopping=lambda asked=asked: next(asked, True)))
+    assert found[0] == 0
+    assert found == sorted(set(found))
+    assert found[-1] == pytest.approx(kn.lower_bound(data, 3))

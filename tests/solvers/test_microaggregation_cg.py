@@ -205,6 +205,14 @@ def test_spanning_tree_rounding_joins_by_shared_columns():
     assert found > 30
 
 
+def test_both_starts_share_one_time_limit():
+    """V-MDAV began with a limit of its own once MDAV's was over."""
+    data = kn.generate("simu", n=30_000, d=4, seed=1)
+    s = kn.solve(data, 3, "microaggregation-cg", stop=kn.MaxRuntime(1.0))
+    assert s.status == "time_limit"
+    assert s.runtime < 1.9
+
+
 def test_options_are_checked():
     data = kn.example("testdata")
     with pytest.raises(KanopyError, match="table-2"):

@@ -152,6 +152,25 @@ def test_against_the_algorithm_as_printed(kind):
     assert longest >= 2
 
 
+@pytest.mark.parametrize("bubble", [False, True])
+@pytest.mark.parametrize("calls", [0, 1, 3])
+def test_when_stopped_all_that_is_left_is_one_sub_problem(bubble, calls):
+    order, asked = np.arange(40), iter([False] * calls)
+
+    def solve(rows, start, share):
+        return start
+
+    def stopping():
+        return next(asked, True)
+
+    given = (6, 1, solve, len) if bubble else (2, solve, None)
+    steps = list((bubble_steps if bubble else split_carry_steps)(order, 3, *given, stopping))
+    assert len(steps) == calls + 1
+    final = np.concatenate([step.rows[~step.carried] for step in steps])
+    assert sorted(final.tolist()) == order.tolist()
+    assert all(np.bincount(step.labels).min() >= 3 for step in steps)
+
+
 def test_every_sub_problem_is_optimal_and_bounded_by_lemma_2():
     rng = np.random.default_rng(7)
     for k, sets in ((2, 2), (3, 2)):
