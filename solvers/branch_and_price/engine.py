@@ -768,7 +768,10 @@ class Engine:
         if bound.duals is not None and bound.value > self.proof.value:
             self.proof = bound
             self.argument.improve(bound)
-        value = less_rounding(self.problem.data, self.problem.cost, self.rounded(bound.value))
+        value = self.rounded(bound.value)
+        if self.pool is not None:  # the list says nothing of partitions from its cutoff on
+            value = min(value, self.target())
+        value = less_rounding(self.problem.data, self.problem.cost, value)
         self.lower = max(self.lower, value)
         reported = min(self.lower, self.upper())
         self.run.proved(reported, columns=len(self.master), cuts=len(self.master.cuts))

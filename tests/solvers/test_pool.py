@@ -1,6 +1,7 @@
 """Lists of clusters that take the place of pricing, and the search over them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from oracles import random_instance
 from pricing_cases import check_random_questions
@@ -12,6 +13,7 @@ from kanopy.solvers.branch_and_price.coefficients import cut_rows, right_hand_si
 from kanopy.solvers.branch_and_price.master import sorted_rows
 from kanopy.solvers.branch_and_price.pool import Pool
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search, pricer_of
+from kanopy.solvers.problem import Problem
 
 COSTS = ("sse", "hamming", "range")
 
@@ -145,3 +147,34 @@ def test_violations_are_those_of_the_rows_of_the_master():
         wanted = [float(values @ x[inside]) for inside, values in cut_rows(clusters, cuts)]
         sides = right_hand_sides(cuts, copies)
         np.testing.assert_allclose(violations(clusters, x, cuts, copies), wanted - sides)
+
+
+TWINS = [[-0.196, 1.235], [-0.414, -0.478], [1.283, 0.480]]
+OTHERS = [
+    [-0.927, -0.013],
+    [-0.662, 0.042],
+    [0.280, -0.274],
+    [0.204, -0.881],
+    [1.196, -1.387],
+    [-0.895, -0.341],
+    [1.097, 1.311],
+]
+
+
+def test_a_list_says_nothing_of_partitions_from_its_cutoff_on(monkeypatch):
+    """One that is cheaper by less than what counts as solved may need clusters not listed."""
+    forced(monkeypatch)
+    monkeypatch.setattr(engine, "SHORTER", 1.1)
+    one = np.array([0, 0, 1, 2, 3, 3, 4, 4, 1, 5, 5, 2, 3])
+    other = np.array([0, 0, 2, 1, 3, 3, 4, 4, 1, 5, 5, 2, 3])  # rows 2 and 3, near twins, exchanged
+    for seed in range(40):
+        points = np.concatenate([np.repeat(TWINS, 2, axis=0), OTHERS])
+        points[1:6:2] += 1e-8 * np.random.default_rng(seed).normal(size=(3, 2))
+        frame = pd.DataFrame(points, columns=["a", "b"])
+        data = kn.Microdata.from_frame(frame, standardize=False)
+        cost = Problem(data, 2, "sse").partition_cost
+        best, known = sorted((one, other), key=cost)
+        options = {"dives": False, "most_cut_rounds": 1}
+        s = kn.solve(data, 2, "branch-and-price", cost="sse", options=options, initial=known)
+        assert s.status == "optimal"
+        assert s.bound <= cost(best), seed
