@@ -108,6 +108,8 @@ def choose(
     ``step`` > 0 says that all costs are multiples of it, ``start`` how often each cluster is used
     in a known partition. The cuts hold for every partition; they only speed the search up.
     """
+    if len(clusters) == 0:
+        return Chosen(None, math.inf, True)
     cuts = cuts or Cuts()
     number = len(multiplicities)
     starts, rows, values = coefficients(clusters, cuts, number)
