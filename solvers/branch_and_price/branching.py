@@ -167,8 +167,8 @@ class Tree:
                 ):
                     break
         number = engine.run.progress.nodes
-        # over a list of clusters, the MIPs of small nodes find more, and sooner
-        if value < engine.target() and number % DIVE_EVERY == 0 and engine.pool is None:
+        useful = engine.pool is None or engine.far()
+        if value < engine.target() and number % DIVE_EVERY == 0 and useful:
             engine.dives(1, node.restrictions)
         argument = node.argument
         if argument is not None:

@@ -77,6 +77,10 @@ SAMPLE_FEW, SAMPLE_MORE = 1.3, 5.0
 WIDE = 1e-3
 """Relative gap above which that MIP is run."""
 
+FAR = 5e-3
+"""Relative gap above which dives are worth their time whatever a MIP has found: below, the MIPs of
+small nodes find more, and sooner."""
+
 REGION_NODES, REGION_SHARE = 20, 0.2
 """Nodes of the MIP of a region, and the share of the time left that all regions may take."""
 
@@ -117,9 +121,9 @@ FIRST_SEARCH, LAST_SEARCH = 0.2, 0.5
 LIST_SHARE = 0.05
 """Share of the time left that a list of clusters may take."""
 
-POOL, SHORTER = 400_000, 0.9
-"""Clusters up to which a list of them replaces pricing, and the share of them at which the list is
-copied without the rest."""
+POOL, LISTED_PER_ROW, SHORTER = 400_000, 200, 0.9
+"""Clusters, in all and per row, up to which a list of them replaces pricing, which is faster beyond;
+and the share of them at which the list is copied without the rest."""
 
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
@@ -219,7 +223,7 @@ class Engine:
         sampled = not self.large and self.sample(SAMPLE_FEW)
         if self.upper() < before:  # what to expect of further cuts is known better now
             self.tighten()
-        if not self.enlist():
+        if self.far() or not self.enlist():
             if self.large:
                 self.alternate()
             else:
@@ -243,7 +247,7 @@ class Engine:
     def search_on(self, sampled: bool) -> None:
         """A better partition out of more clusters, then by dives and out of regions."""
         sampled = self.sample(SAMPLE_MORE) or sampled
-        if sampled or self.listable():
+        if (sampled and not self.far()) or self.listable():
             return
         before = self.upper()
         self.dives(2 if self.step == 0 else 1)
@@ -509,8 +513,9 @@ class Engine:
             return False
         if self.step > 0 or self.run.wants_proof:
             return False
+        most = min(POOL, LISTED_PER_ROW * self.problem.n)
         listed = list_clusters(
-            self.pricer, self.proof, self.target(), self.listing(), POOL, self.links, trials=1
+            self.pricer, self.proof, self.target(), self.listing(), most, self.links, trials=1
         )
         if listed is not None:
             self.look_at(Pool(self.pricer, listed.clusters, listed.costs))
@@ -530,6 +535,10 @@ class Engine:
         shorter = self.pool.below(bound.duals, bound.cuts, self.links, gap)
         if len(shorter) < SHORTER * len(self.pool):
             self.look_at(shorter)
+
+    def far(self) -> bool:
+        """Whether the gap is so wide that a better partition is to be expected."""
+        return self.upper() - self.lower > FAR * self.upper()
 
     def sample(self, per_row: float) -> bool:
         """A better partition among the clusters of least reduced cost, where the gap is wide.
