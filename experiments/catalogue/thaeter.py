@@ -273,8 +273,13 @@ def _limits(table: str, quick: bool) -> list[Entry]:
 
 SUMMARIES = "thaeter_summaries.csv"
 _RATIO_READING = (
-    "Means of ratios over the benchmark sets that are to be had: without Cloud1 and Cloud2 (7.3: "
-    "without Winnipeg), so that they may differ by a point or two though every single loss agrees."
+    "Means of ratios over the benchmark sets that are to be had: without Cloud1 and Cloud2, so "
+    "that they may differ by a point or two though every single loss agrees."
+)
+_WINNIPEG_READING = (
+    "Means of ratios over Adult and Credit Card, without Winnipeg, which is not to be had. Those "
+    "of ONA*, for which the thesis has none on Winnipeg either, agree to the printed digits; the "
+    "others are up to nine points lower, though every single loss agrees."
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -284,7 +289,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             "Mean loss of one heuristic in percent of another's",
             f"001, table {name}",
             partial(_ratio_entries, name),
-            _RATIO_READING,
+            _WINNIPEG_READING if name == "7.3" else _RATIO_READING,
             published(SUMMARIES, name),
             summary="ratios",
             unit="%",

@@ -122,7 +122,7 @@ LIST_SHARE = 0.05
 """Share of the time left that a list of clusters may take."""
 
 POOL, LISTED_PER_ROW, SHORTER = 400_000, 200, 0.9
-"""Clusters, in all and per row, up to which a list of them replaces pricing, which is faster beyond;
+"""Clusters, in all and per row, up to which a list of them replaces pricing, faster beyond that;
 and the share of them at which the list is copied without the rest."""
 
 MANY_COLUMNS = 10_000
