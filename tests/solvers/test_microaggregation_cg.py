@@ -13,6 +13,7 @@ from kanopy.instances.errors import KanopyError
 from kanopy.models.pricing_edge import pricing_edge, read_cluster
 from kanopy.solvers.backends.highs import HighsBackend
 from kanopy.solvers.backends.protocol import Limits
+from kanopy.solvers.branch_and_price import microaggregation_cg
 from kanopy.solvers.branch_and_price.microaggregation_cg import (
     by_enumeration,
     edge_program,
@@ -205,12 +206,22 @@ def test_spanning_tree_rounding_joins_by_shared_columns():
     assert found > 30
 
 
-def test_both_starts_share_one_time_limit():
+def test_both_starts_share_one_time_limit(monkeypatch):
     """V-MDAV began with a limit of its own once MDAV's was over."""
-    data = kn.generate("simu", n=30_000, d=4, seed=1)
-    s = kn.solve(data, 3, "microaggregation-cg", stop=kn.MaxRuntime(1.0))
-    assert s.status == "time_limit"
-    assert s.runtime < 1.9
+    given = {}
+    start = microaggregation_cg._start
+
+    def noted(name, problem, run, stop, options):
+        given[name] = stop.time_limit()
+        return start(name, problem, run, stop, options)
+
+    monkeypatch.setattr(microaggregation_cg, "_start", noted)
+    kn.solve(
+        kn.generate("simu", n=60, d=2, seed=1), 3, "microaggregation-cg", stop=kn.MaxRuntime(9)
+    )
+    assert list(given) == ["mdav", "v-mdav"]
+    assert given["mdav"] <= 3.0
+    assert given["v-mdav"] <= 4.5
 
 
 def test_options_are_checked():
