@@ -49,6 +49,9 @@ MOST_ROWS = 20_000
 """For ``doka-hungarian``: its matrix of weights has 3.2 GB then."""
 
 _ENTRIES = 4_000_000  # of the matrix of weights, between two looks at the clock
+SECONDS_A_CELL = 1e-6
+"""Kept of a time limit, though at most a quarter of it, to spell out and verify the boxes."""
+
 _POLL = 0.1
 
 
@@ -216,9 +219,18 @@ def freeform_matches(
 
 
 def _solve(problem: Problem, run: Run, rule: str) -> Outcome:
+    limit = run.stop.time_limit()
+    after = min(SECONDS_A_CELL * problem.n * len(problem.data.quasi_identifiers), limit / 4)
+
+    def stopping() -> bool:
+        if run.remaining() > after:
+            return run.stopping()
+        run.timed_out = True
+        return True
+
     try:
         with plain_interrupts():
-            return Outcome(matches=freeform_matches(problem.data, problem.k, rule, run.stopping))
+            return Outcome(matches=freeform_matches(problem.data, problem.k, rule, stopping))
     except KeyboardInterrupt:
         outcome = Outcome(matches=sorted_matches(problem.data, problem.k))
         run.found(outcome, problem.objective(outcome))
