@@ -30,6 +30,7 @@ from kanopy.solvers.branch_and_price.enumeration import list_clusters
 from kanopy.solvers.branch_and_price.master import Relaxation
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.saved_tree import SavedTree
+from kanopy.solvers.clock import now
 
 CANDIDATES = 8
 """Pairs that strong branching looks at."""
@@ -37,8 +38,8 @@ CANDIDATES = 8
 ITERATIONS = 200
 """Dual simplex iterations per child in strong branching."""
 
-DIVE_EVERY = 16
-"""Nodes between two dives."""
+DIVE_EVERY, DIVE_SHARE = 16, 0.25
+"""Nodes between two dives, and the share of the time in the tree that dives may take."""
 
 NODE_COLUMNS = 6000
 """Columns up to which a node is left to a MIP: beyond, branching once more is faster."""
@@ -89,6 +90,7 @@ class Tree:
         # least bound of nodes closed short of the target by rounding
         self.leaves = math.inf if saved is None else saved.leaves
         self.failed_gap = math.inf
+        self.began, self.dived = now(), 0.0
         self.saved_at = self.serial
 
     def search(self) -> None:
@@ -169,7 +171,7 @@ class Tree:
         number = engine.run.progress.nodes
         useful = engine.pool is None or engine.far()
         if value < engine.target() and number % DIVE_EVERY == 0 and useful:
-            engine.dives(1, node.restrictions)
+            self.dive(node.restrictions)
         argument = node.argument
         if argument is not None:
             argument.improve(best)
@@ -196,6 +198,13 @@ class Tree:
             self.serial += 1
             heapq.heappush(self.heap, Node(value, self.serial, child, of_child))
         return True
+
+    def dive(self, restrictions: Restrictions) -> None:
+        """A dive from the node at hand, if others have not taken too much of the time."""
+        begin = now()
+        if self.dived <= DIVE_SHARE * (begin - self.began):
+            self.engine.dives(1, restrictions)
+            self.dived += now() - begin
 
     def relax(self, node: Node) -> tuple[Bound, bool]:
         """Column generation under the node's decisions."""

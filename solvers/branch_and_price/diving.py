@@ -29,6 +29,9 @@ LAST_ROWS, LAST_MERGED = 900, 2500
 """This many rows over k² are left to a MIP, the second where rows are merged to types; larger
 clusters make it harder. Rows in clusters of one type only do not count."""
 
+SINGLE = 0.8
+"""Share of single types up to which rows count as merged."""
+
 DIVE_CUTS, DIVE_ROWS = 50, 8
 """Cuts added at each step of a dive, and their rows at most."""
 
@@ -57,7 +60,8 @@ def dive(
     limits = restrictions or Restrictions()
     rows = int(master.multiplicities.sum())
     choices = rows  # rows in clusters still to choose
-    last = effort * (LAST_ROWS if master.multiplicities.max() == 1 else LAST_MERGED)
+    merged = np.mean(master.multiplicities == 1) <= SINGLE
+    last = effort * (LAST_MERGED if merged else LAST_ROWS)
     nodes = LAST_NODES if effort <= 1 else int(effort * MORE_NODES)
     counted, cuts = master.counted, len(master.cuts)
     seconds = clock.remaining()
