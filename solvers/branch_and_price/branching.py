@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from kanopy.solvers.branch_and_price.argument import Argument
 from kanopy.solvers.branch_and_price.column_generation import Bound
 from kanopy.solvers.branch_and_price.components import components
-from kanopy.solvers.branch_and_price.engine import POOL, Engine
+from kanopy.solvers.branch_and_price.engine import POOL, SHORTER, Engine
 from kanopy.solvers.branch_and_price.enumeration import list_clusters
 from kanopy.solvers.branch_and_price.master import Relaxation
 from kanopy.solvers.branch_and_price.pricing import Restrictions
@@ -74,6 +74,8 @@ class Node:
     serial: int
     restrictions: Restrictions = field(compare=False)
     argument: Argument | None = field(compare=False, default=None)
+    listed: NDArray[np.int32] | None = field(compare=False, default=None)
+    """Of the tree's list the clusters that a better partition here can hold; None for all."""
 
 
 class Tree:
@@ -91,16 +93,14 @@ class Tree:
         self.leaves = math.inf if saved is None else saved.leaves
         self.failed_gap = math.inf
         self.began, self.dived = now(), 0.0
+        self.whole = engine.pool
+        self.places = np.empty(0, dtype=np.int64)
         self.saved_at = self.serial
 
     def search(self) -> None:
         """Process nodes until the gap is closed or the run stops."""
         engine = self.engine
-        upper = engine.upper()
         while self.heap and not engine.clock.over():
-            if engine.upper() < upper:
-                upper = engine.upper()
-                engine.shorten()
             node = heapq.heappop(self.heap)
             if node.bound >= engine.target():
                 break
@@ -142,6 +142,7 @@ class Tree:
     def process(self, node: Node) -> bool:
         """Bound a node, then close it or branch; False if the clock struck before either."""
         engine = self.engine
+        self.look_at(node)
         best, settled = self.relax(node)
         if not settled:
             return False
@@ -194,10 +195,29 @@ class Tree:
             self.leaves = min(self.leaves, value)
             return True
         arguments = (None, None) if argument is None else argument.branch(*children)
+        listed = self.shorter(node, best)
         for child, of_child in zip(children, arguments, strict=True):
             self.serial += 1
-            heapq.heappush(self.heap, Node(value, self.serial, child, of_child))
+            heapq.heappush(self.heap, Node(value, self.serial, child, of_child, listed))
         return True
+
+    def look_at(self, node: Node) -> None:
+        """Price over the clusters of the node's own list."""
+        if self.whole is not None and node.listed is not None:
+            self.engine.look_at(self.whole.part(node.listed))
+        elif self.whole is not None:
+            self.engine.look_at(self.whole)
+
+    def shorter(self, node: Node, bound: Bound) -> NDArray[np.int32] | None:
+        """The list for a node's children, by the reduced costs at the node."""
+        pool = self.engine.pool
+        if pool is None or bound.duals is None:
+            return node.listed
+        gap = self.engine.target() - bound.value
+        kept = pool.below(bound.duals, bound.cuts, node.restrictions, gap)
+        if len(kept) > SHORTER * len(pool):
+            return node.listed
+        return kept.astype(np.int32) if node.listed is None else node.listed[kept]
 
     def dive(self, restrictions: Restrictions) -> None:
         """A dive from the node at hand, if others have not taken too much of the time."""
@@ -209,17 +229,25 @@ class Tree:
     def relax(self, node: Node) -> tuple[Bound, bool]:
         """Column generation under the node's decisions."""
         engine = self.engine
-        self.forbid(node.restrictions)
+        self.forbid(node.restrictions, node.listed)
         engine.generated = engine.generate(node.restrictions, root=False)
         generated = engine.generated
         settled = generated.converged or generated.bound.value >= engine.target()
         return generated.bound, settled
 
-    def forbid(self, restrictions: Restrictions) -> None:
-        """Bound the columns that break a decision to 0, and the number of clusters."""
+    def forbid(
+        self, restrictions: Restrictions, listed: NDArray[np.int32] | None = None
+    ) -> None:
+        """Bound the columns that break a decision or are not listed to 0; the number of clusters."""
         master = self.engine.master
         closed = components(restrictions, master.types)
         allowed = closed.allows(master.clusters)
+        if self.whole is not None and listed is not None:
+            fresh = self.whole.places(master.clusters[len(self.places) :])
+            self.places = np.concatenate([self.places, fresh])
+            held = np.zeros(len(self.whole) + 1, dtype=bool)  # the last for what is on no list
+            held[listed] = True
+            allowed &= held[self.places]
         master.bound_columns(np.zeros(len(master)), np.where(allowed, np.inf, 0.0))
         master.bound_count(*restrictions.range_of_clusters(self.engine.problem.n, master.k))
 
@@ -276,13 +304,16 @@ class Tree:
         for children in candidates:
             if engine.clock.over():
                 break
-            lifts = []
-            for child in children:
+            lifts = [max(most, least)] * 2
+            for c, child in enumerate(children):
+                if lifts[0] * lifts[1] <= best_score:  # whatever the other child brings
+                    break
                 self.try_child(node.restrictions, child, upper)
-                lifts.append(min(master.probe(ITERATIONS) - relaxation.value, most))
+                lift = master.probe(ITERATIONS) - relaxation.value
+                lifts[c] = max(min(lift, most), least)
                 self.try_child(node.restrictions, node.restrictions, upper)
                 master.restore(basis)
-            score = max(lifts[0], least) * max(lifts[1], least)
+            score = lifts[0] * lifts[1]
             if score > best_score:
                 best, best_score = children, score
         return best

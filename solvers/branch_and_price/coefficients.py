@@ -42,16 +42,23 @@ def coefficients(
 
 
 def cut_rows(
-    clusters: NDArray[np.int32], cuts: Cuts
-) -> list[tuple[NDArray[np.int32], NDArray[np.float64]]]:
-    """For each cut, the clusters with ⌊|C ∩ T|/q⌋ ≥ 1 and that number."""
-    found = []
-    for c in range(len(cuts)):
-        members = cuts.members[cuts.starts[c] : cuts.starts[c + 1]]
-        times = _held(clusters, members) // cuts.divisors[c]
-        inside = np.flatnonzero(times)
-        found.append((inside.astype(np.int32), times[inside].astype(np.float64)))
-    return found
+    clusters: NDArray[np.int32], cuts: Cuts, number: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Row-wise entries of the cuts: the clusters with ⌊|C ∩ T|/q⌋ ≥ 1 and that number.
+
+    >>> cuts = Cuts(np.array([0, 3]), np.array([0, 1, 2]), np.array([2]))
+    >>> rows = np.array([[0, 1, -1], [0, 2, 3], [1, 3, -1]], dtype=np.int32)
+    >>> starts, columns, values = cut_rows(rows, cuts, 4)
+    >>> starts.tolist(), columns.tolist(), values.tolist()
+    ([0], [0, 1], [1.0, 1.0])
+    """
+    ends, rows, values = coefficients(clusters, cuts, number)
+    of_cuts = np.flatnonzero(rows > number)
+    column = np.repeat(np.arange(len(clusters), dtype=np.int32), np.diff(ends))[of_cuts]
+    cut = rows[of_cuts] - number - 1
+    order = np.argsort(cut, kind="stable")
+    starts = np.searchsorted(cut[order], np.arange(len(cuts))).astype(np.int32)
+    return starts, column[order], values[of_cuts][order]
 
 
 def right_hand_sides(cuts: Cuts, multiplicities: Ints) -> NDArray[np.float64]:
@@ -99,17 +106,6 @@ def _add_activities(
             if t >= 0:
                 for e in range(starts[t], starts[t + 1]):
                     within[cuts_of_type[e]] = 0
-
-
-@kernel
-def _held(clusters: NDArray[np.int32], members: Ints) -> Ints:
-    held = np.zeros(len(clusters), dtype=np.int64)
-    for i in range(clusters.shape[0]):
-        for j in range(clusters.shape[1]):
-            for member in members:
-                if clusters[i, j] == member:
-                    held[i] += 1
-    return held
 
 
 @kernel

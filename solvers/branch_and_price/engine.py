@@ -534,7 +534,7 @@ class Engine:
         gap = self.target() - bound.value
         shorter = self.pool.below(bound.duals, bound.cuts, self.links, gap)
         if len(shorter) < SHORTER * len(self.pool):
-            self.look_at(shorter)
+            self.look_at(self.pool.part(shorter))
 
     def far(self) -> bool:
         """Whether the gap is so wide that a better partition is to be expected."""

@@ -136,9 +136,10 @@ class Master:
     def add_cuts(self, cuts: Cuts) -> None:
         """Append cuts; the columns at hand get their coefficients."""
         sides = right_hand_sides(cuts, self.multiplicities)
-        for (inside, values), side in zip(cut_rows(self.clusters, cuts), sides, strict=True):
-            rows = (inside + self.types).astype(np.int32)
-            self._highs.addRow(-math.inf, side, len(rows), rows, values)
+        starts, columns, values = cut_rows(self.clusters, cuts, self.types)
+        none = np.full(len(cuts), -math.inf)
+        columns = (columns + self.types).astype(np.int32)
+        self._highs.addRows(len(cuts), none, sides, len(columns), starts, columns, values)
         self.cuts = self.cuts.joined(cuts)
         self._method = DUAL
 

@@ -63,6 +63,7 @@ class Pool:
         self.sizes: Ints = (clusters >= 0).sum(axis=1).astype(np.int64)
         self.multiplicities: Ints = pricer.multiplicities
         self._whole = pricer.multiplicities
+        self._places: dict[bytes, int] | None = None
 
     def __len__(self) -> int:
         return len(self.costs)
@@ -112,11 +113,21 @@ class Pool:
             _check_copies(self.clusters, self.multiplicities, allowed)
         return allowed
 
-    def below(self, duals: Duals, cuts: Cuts, restrictions: Restrictions, threshold: float) -> Pool:
-        """The part of the list that is allowed and of reduced cost below a threshold."""
+    def below(self, duals: Duals, cuts: Cuts, restrictions: Restrictions, threshold: float) -> Ints:
+        """The numbers of those that are allowed and of reduced cost below a threshold."""
         reduced = reduced_costs(self.clusters, self.costs, duals, cuts)
-        kept = (reduced < threshold) & self.allowed(restrictions)
-        return Pool(self.source, self.clusters[kept], self.costs[kept])
+        return np.flatnonzero((reduced < threshold) & self.allowed(restrictions))
+
+    def part(self, which: NDArray[np.integer]) -> Pool:
+        """Some of the list, by number."""
+        return Pool(self.source, self.clusters[which], self.costs[which])
+
+    def places(self, clusters: NDArray[np.int32]) -> Ints:
+        """Where sorted clusters stand on the list; −1 for those that do not."""
+        if self._places is None:
+            self._places = {row.tobytes(): i for i, row in enumerate(self.clusters)}
+        found = (self._places.get(row.tobytes(), -1) for row in clusters)
+        return np.fromiter(found, dtype=np.int64, count=len(clusters))
 
 
 def _best_of_each(found: Ints, roots: NDArray[np.int32], reduced: Floats, most: int) -> Ints:

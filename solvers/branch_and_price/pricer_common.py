@@ -298,10 +298,12 @@ def reduced_costs(clusters: NDArray[np.int32], costs: Floats, duals: Duals, cuts
     """Reduced costs of clusters whose costs are known."""
     padded = np.append(duals.types, 0.0)  # the padding −1 finds the 0 at the end
     reduced: Floats = costs - padded[clusters].sum(axis=1) - duals.count
-    if len(cuts):
+    charged = np.flatnonzero(duals.cuts[: len(cuts)])
+    if len(charged):
+        cuts = cuts.take(charged)
         of_member = np.repeat(np.arange(len(cuts)), np.diff(cuts.starts))
         starts, of_type = _grouped(cuts.members, of_member, len(duals.types))
-        _charge_cuts(clusters, starts, of_type, cuts.divisors, duals.cuts, reduced)
+        _charge_cuts(clusters, starts, of_type, cuts.divisors, duals.cuts[charged], reduced)
     return reduced
 
 

@@ -64,13 +64,10 @@ class Cuts:
         >>> cuts.take(np.array([1])).members.tolist()
         [1, 3, 4]
         """
-        pieces = [self.members[self.starts[c] : self.starts[c + 1]] for c in which]
-        lengths = [len(piece) for piece in pieces]
-        return Cuts(
-            np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-            np.concatenate([*pieces, _no_ints()]),
-            self.divisors[which],
-        )
+        lengths = np.diff(self.starts)[which]
+        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        shift = np.repeat(self.starts[which] - starts[:-1], lengths)
+        return Cuts(starts, self.members[np.arange(starts[-1]) + shift], self.divisors[which])
 
 
 @dataclass(frozen=True, eq=False)
