@@ -74,6 +74,9 @@ ROOT_SHARE, NODE_SHARE, LEAST_SECONDS = 0.4, 0.05, 5.0
 SAMPLE_FEW, SAMPLE_MORE = 1.3, 5.0
 """Columns per row of that MIP: few take a second and mostly do, more are tried if not."""
 
+QUICK, MORE = 1.0, 1.4
+"""Seconds of such a MIP up to which more columns are tried next, and how many times as many."""
+
 WIDE = 1e-3
 """Relative gap above which that MIP is run."""
 
@@ -540,6 +543,18 @@ class Engine:
         """Whether the gap is so wide that a better partition is to be expected."""
         return self.upper() - self.lower > FAR * self.upper()
 
+    def within(self, most: int) -> float:
+        """A cost above the target, or above which the columns at hand alone are more than so many.
+
+        Where a list is to be short, looking for all that fit the gap would be in vain.
+        """
+        duals, master = self.proof.duals, self.master
+        if duals is None or len(master) <= most:
+            return self.target()
+        reduced = reduced_costs(master.clusters, master.costs, duals, self.proof.cuts)
+        highest = max(float(np.partition(reduced, most)[most]), 0.0)
+        return min(self.target(), self.proof.value + highest)
+
     def sample(self, per_row: float) -> bool:
         """A better partition among the clusters of least reduced cost, where the gap is wide.
 
@@ -549,13 +564,20 @@ class Engine:
         if self.done() or not wide or not self.options.enumeration or self.step > 0:
             return False
         most = min(FEW_COLUMNS, int(per_row * self.problem.n))
-        listed = list_clusters(
-            self.pricer, self.proof, self.target(), self.listing(), most, self.links
-        )
-        if listed is None:
-            return False
-        _, optimal = self.choose_from(listed, self.proof, self.links, SAMPLE_NODES, SAMPLE_SHARE)
-        return optimal
+        while True:
+            listed = list_clusters(
+                self.pricer, self.proof, self.within(most), self.listing(), most, self.links
+            )
+            if listed is None:
+                return False
+            begin = now()
+            _, optimal = self.choose_from(
+                listed, self.proof, self.links, SAMPLE_NODES, SAMPLE_SHARE
+            )
+            slow = now() - begin > QUICK
+            if self.done() or not optimal or slow or listed.cutoff >= self.target():
+                return optimal
+            most = int(MORE * most)
 
     def finish(self, most_columns: int, most_nodes: int = STEP_NODES) -> bool:
         """Enumerate and solve the MIP; True if that settles the problem."""

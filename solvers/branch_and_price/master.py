@@ -86,6 +86,7 @@ class Master:
         self._known: set[bytes] = set()
         self._method = PRIMAL
         self._astray = False
+        self._counts = False
         self._highs = _program(multiplicities, self.most_clusters, artificials / unit)
 
     @property
@@ -171,16 +172,18 @@ class Master:
     def bound_count(self, least: int, most: int) -> None:
         """Set the bounds of the count row: branching on the number of clusters.
 
-        Where some are asked for, each artificial counts as a part of a cluster, so that artificials
-        alone stay a solution: the columns at hand may not allow so many clusters.
+        Where some are asked for, the first artificial counts for as many, so that artificials alone
+        stay a solution: the columns at hand may not allow so many clusters. It then costs as much
+        as all artificials together.
         """
         if (least, most) != self.counted:
-            before, now = (
-                m / self.multiplicities.sum() if few > 0 else 0.0
-                for few, m in (self.counted, (least, most))
-            )
-            for column in range(self.types if before != now else 0):
-                self._highs.changeCoeff(self.types, column, now)
+            if least > 0 and not self._counts:
+                self._counts = True
+                total = float(self.artificial_costs @ self.multiplicities)
+                first = np.zeros(1, dtype=np.intp)
+                self.raise_artificials(first, total / max(float(self.artificial_costs[0]), 1e-300))
+            if least != self.counted[0]:
+                self._highs.changeCoeff(self.types, 0, least / float(self.multiplicities[0]))
             lower = float(least) if least > 0 else -math.inf
             self._highs.changeRowBounds(self.types, lower, float(most))
             self.counted = (least, most)

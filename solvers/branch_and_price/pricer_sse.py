@@ -28,9 +28,8 @@ MATRIX = 2000
 _SLICE = 4_000_000
 """Candidates looked at between two looks at the clock, some tenths of a second."""
 
-PAIRED, PAIRS_FROM = 30, 7
-"""Candidates of a root above which each is first tested together with the root, and the k from
-which: in smaller clusters the search itself is as fast."""
+PAIRED = 30
+"""Candidates of a root above which each is first tested together with the root."""
 
 EXTREME = 200
 """Points beyond 2^±EXTREME are scaled: their squares are near what the search takes for ∞, or 0."""
@@ -51,7 +50,6 @@ class SsePricer:
     def __init__(self, data: Microdata, k: int, largest: int | None = None) -> None:
         self.k = k
         self.largest = largest or 2 * k - 1
-        self.paired = PAIRED if k >= PAIRS_FROM else len(data.counts)
         self.multiplicities = data.counts.copy()  # writable, so that kernels compile once
         self.points = np.ascontiguousarray(data.points[data.first_rows])
         unit = _unit(self.points)
@@ -165,7 +163,7 @@ class SsePricer:
                 0 if search.most_columns == 0 else max(search.most_columns - total, 1),
                 _SLICE,
                 root_work,
-                self.paired,
+                PAIRED,
                 least,
             )
             nodes += spent
