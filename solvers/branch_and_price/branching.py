@@ -235,10 +235,8 @@ class Tree:
         settled = generated.converged or generated.bound.value >= engine.target()
         return generated.bound, settled
 
-    def forbid(
-        self, restrictions: Restrictions, listed: NDArray[np.int32] | None = None
-    ) -> None:
-        """Bound the columns that break a decision or are not listed to 0; the number of clusters."""
+    def forbid(self, restrictions: Restrictions, listed: NDArray[np.int32] | None = None) -> None:
+        """Bound columns that break a decision or are not listed to 0, and the number of clusters."""
         master = self.engine.master
         closed = components(restrictions, master.types)
         allowed = closed.allows(master.clusters)

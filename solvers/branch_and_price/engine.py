@@ -65,7 +65,7 @@ PER_TYPE = 4
 ROOT_NODES = 200
 """Nodes of that MIP at the root of a search that can branch."""
 
-SAMPLE_NODES, SAMPLE_SHARE = 50, 0.1
+SAMPLE_NODES, SAMPLE_SHARE = 50, 0.03
 """Nodes of a MIP that only looks for a better partition, and its share of the time left."""
 
 ROOT_SHARE, NODE_SHARE, LEAST_SECONDS = 0.4, 0.05, 5.0
@@ -87,9 +87,9 @@ small nodes find more, and sooner."""
 REGION_NODES, REGION_SHARE = 20, 0.2
 """Nodes of the MIP of a region, and the share of the time left that all regions may take."""
 
-LISTED_PER_TYPE = 10
+LISTED_PER_TYPE, REGIONS_PER_TYPE = 10, 40
 """Clusters per type that are listed for regions where costs come in steps: very many are then
-equally good, and the relaxation needs only some of them."""
+equally good, and the relaxation needs only some of them. The second elsewhere."""
 
 STEP_NODES = 5000
 """The same where costs come in steps, or where branching is out of reach: a MIP over types goes
@@ -248,13 +248,20 @@ class Engine:
             self.save(SavedTree(*self.state(), nodes=[(self.lower, self.of_rows(self.links))]))
 
     def search_on(self, sampled: bool) -> None:
-        """A better partition out of more clusters, then by dives and out of regions."""
+        """A better partition out of more clusters, then by dives and out of regions.
+
+        Regions do little for a partition far from the best, and most for one that is near.
+        """
         sampled = self.sample(SAMPLE_MORE) or sampled
         if (sampled and not self.far()) or self.listable():
             return
         before = self.upper()
-        self.dives(2 if self.step == 0 else 1)
+        first = self.far() or self.step > 0
+        if first:
+            self.dives(2 if self.step == 0 else 1)
         self.polish()
+        if not first and self.upper() == before:
+            self.dives(2)
         if self.upper() < before:
             self.sample(SAMPLE_MORE)
 
@@ -684,13 +691,16 @@ class Engine:
         if self.done() or not wide or not self.options.dives or not self.master.large:
             return
         clock = self.clock.within(REGION_SHARE * self.clock.remaining())
-        self.improve_regions(self.master.clusters, clock)
-        if self.step > 0 and not self.done():
-            most = LISTED_PER_TYPE * self.master.types
-            listed = list_clusters(self.pricer, self.proof, self.target(), clock, most, self.links)
+        clusters = self.master.clusters
+        if not self.large:
+            per_type = LISTED_PER_TYPE if self.step > 0 else REGIONS_PER_TYPE
+            most = per_type * self.master.types
+            listed = list_clusters(
+                self.pricer, self.proof, self.within(most), clock, most, self.links
+            )
             if listed is not None:
-                both = np.concatenate([self.master.clusters, listed.clusters])
-                self.improve_regions(np.unique(both, axis=0), clock)
+                clusters = np.unique(np.concatenate([clusters, listed.clusters]), axis=0)
+        self.improve_regions(clusters, clock)
 
     def improve_regions(self, clusters: NDArray[np.int32], clock: Clock) -> None:
         """MIPs over regions of the best partition, with these clusters to choose from."""

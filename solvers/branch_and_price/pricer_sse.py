@@ -50,6 +50,7 @@ class SsePricer:
     def __init__(self, data: Microdata, k: int, largest: int | None = None) -> None:
         self.k = k
         self.largest = largest or 2 * k - 1
+        self.paired = PAIRED
         self.multiplicities = data.counts.copy()  # writable, so that kernels compile once
         self.points = np.ascontiguousarray(data.points[data.first_rows])
         unit = _unit(self.points)
@@ -163,7 +164,7 @@ class SsePricer:
                 0 if search.most_columns == 0 else max(search.most_columns - total, 1),
                 _SLICE,
                 root_work,
-                PAIRED,
+                self.paired,
                 least,
             )
             nodes += spent

@@ -81,7 +81,10 @@ def improve(
     table = _counts(clusters, types)
     near = table[: max(NEAR, types)]
     times = uses.astype(np.int64)
-    region, failures, proven = np.flatnonzero(times), 0, False
+    failures, proven = 0, False
+    region = np.flatnonzero(times)
+    if len(costs) > MOST:
+        region = _next(times, reduced, table, near, effort.size, rng)
     while not proven and failures < FAILURES and not clock.over():
         sides = np.asarray(times[region] @ table[region]).astype(np.int64)
         whole = len(region) == np.count_nonzero(times)
@@ -115,14 +118,25 @@ def improve(
                 failures = 0
         if not whole:
             effort.learn(chosen.optimal, time.perf_counter() - began, len(fitting) > MOST)
-        # all clusters at once are the first MIP again
-        held = np.flatnonzero(times)
-        chances = np.maximum(times[held] * reduced[held], 0.0)
-        chances += chances.mean() + 1e-9
-        first = int(rng.choice(len(held), p=chances / chances.sum()))
-        size = min(effort.size, 1 + len(held) // 2)
-        region = held[_region(near, table[held], size, first, rng)]
+        region = _next(times, reduced, table, near, effort.size, rng)
     return np.repeat(clusters, times, axis=0), proven
+
+
+def _next(
+    times: NDArray[np.int64],
+    reduced: NDArray[np.float64],
+    table: sp.csr_array,
+    near: sp.csr_array,
+    size: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """The columns of another region, about half of the partition at most."""
+    held = np.flatnonzero(times)
+    chances = np.maximum(times[held] * reduced[held], 0.0)
+    chances += chances.mean() + 1e-9
+    first = int(rng.choice(len(held), p=chances / chances.sum()))
+    most = min(size, 1 + len(held) // 2)  # all at once would be the first MIP again
+    return np.asarray(held[_region(near, table[held], most, first, rng)])
 
 
 def _counts(clusters: NDArray[np.int32], types: int) -> sp.csr_array:

@@ -70,6 +70,7 @@ def test_a_dive_prices_with_the_rows_left(monkeypatch):
 
     monkeypatch.setattr(HammingPricer, "price", watch)
     monkeypatch.setattr(diving, "LAST_MERGED", 0)
+    monkeypatch.setattr(diving, "LAST_ROWS", 0)
     master = Master(pricer.multiplicities, 2, np.full(6, 9.0), 1.0)
     generation = ColumnGeneration(master, pricer, quick_search("hamming", 2))
     generation.run(Clock())
