@@ -236,7 +236,7 @@ class Tree:
         return generated.bound, settled
 
     def forbid(self, restrictions: Restrictions, listed: NDArray[np.int32] | None = None) -> None:
-        """Bound columns that break a decision or are not listed to 0, and the number of clusters."""
+        """Bound columns that break a decision or are not listed to 0, and how many clusters."""
         master = self.engine.master
         closed = components(restrictions, master.types)
         allowed = closed.allows(master.clusters)
