@@ -471,6 +471,8 @@ def _anneal_representatives(  # type: ignore[no-untyped-def]
         _shift(interaction, state, option[chosen[c]], float(size[c]))
     value, best_value = 0.0, 0.0
     best = chosen.copy()
+    moved = np.empty(clusters + 2, dtype=np.int64)  # clusters to copy when a best is met
+    waiting, many = 0, False
     cooling = (cold / hot) ** (1.0 / max(proposals, 1))
     temperature = hot
     for _ in range(proposals):
@@ -520,14 +522,24 @@ def _anneal_representatives(  # type: ignore[no-untyped-def]
         if delta > 0 and rng.random() >= np.exp(-delta / temperature):
             continue
         chosen[c] = new
+        moved[waiting] = c
+        waiting += 1
         _shift(interaction, state, i, -amount)
         _shift(interaction, state, j, amount)
         if other >= 0:
             chosen[other] = other_new
+            moved[waiting] = other
+            waiting += 1
             _shift(interaction, state, i2, -amount2)
             _shift(interaction, state, j2, amount2)
         value += delta
         if value < best_value - 1e-9:
             best_value = value
-            best[:] = chosen
+            if many:
+                best[:] = chosen
+            for m in range(waiting):
+                best[moved[m]] = chosen[moved[m]]
+            waiting, many = 0, False
+        if waiting > clusters:
+            waiting, many = 0, True
     return best
