@@ -99,12 +99,9 @@ def clique_representatives(choices: Choices, stopping: Callable[[], bool] = lamb
             if alive[choices.options(cluster)].sum() > 1:
                 still.append(cluster)
         waiting = still
-    return np.array([_first(choices, alive, c) for c in range(len(members.size))])
-
-
-def _first(choices: Choices, alive: NDArray[np.bool_], cluster: int) -> int:
-    options = choices.options(cluster)
-    return options.start + int(np.argmax(alive[options.start : options.stop]))
+    # one option of each cluster stays alive
+    first = np.where(alive, np.arange(len(alive)), len(alive))
+    return np.asarray(np.minimum.reduceat(first, members.start[:-1]), dtype=np.int64)
 
 
 @njit(cache=True)

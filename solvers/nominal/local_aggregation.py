@@ -55,7 +55,9 @@ def local_representatives(
     assert problem.control is not None
     choices = Choices.of(problem, labels)
     members = choices.members
-    starts = (greedy_representatives(choices), clique_representatives(choices, run.stopping))
+    starts = [greedy_representatives(choices)]
+    if not run.stopping():
+        starts.append(clique_representatives(choices, run.stopping))
     best = min(starts, key=lambda chosen: problem.objective(choices.outcome(chosen)))
     interaction: Interaction | None = None
     for _ in range(options.times):
