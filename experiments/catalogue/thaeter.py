@@ -324,7 +324,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Losses of 1000 runs of LMaS and ONA, Census, k = 10",
         "001, figure 6.4",
         _histogram,
-        "In the thesis almost every run of ONA is below the best of LMaS, and ONA spreads less.",
+        "In the thesis almost every run of ONA is below the best of LMaS, and ONA spreads less. So "
+        "it is here: 98 % of the runs of ONA are below 13.36 %, the best of LMaS, and their standard "
+        "deviation is 0.20 against 0.42.",
         summary="spread",
         figure="histogram",
         unit="information loss in %",
