@@ -325,8 +325,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "001, figure 6.4",
         _histogram,
         "In the thesis almost every run of ONA is below the best of LMaS, and ONA spreads less. So "
-        "it is here: 98 % of the runs of ONA are below 13.36 %, the best of LMaS, and their standard "
-        "deviation is 0.20 against 0.42.",
+        "it is here: 98 % of the runs of ONA are below 13.36 %, the best of LMaS, and their "
+        "standard deviation is 0.20 against 0.42.",
         summary="spread",
         figure="histogram",
         unit="information loss in %",
