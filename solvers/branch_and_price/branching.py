@@ -57,6 +57,12 @@ MOST_NODES = 2**31 - 1
 RECALLS = 4
 """Rounds at a node in which cuts that were laid aside elsewhere come back."""
 
+NODE_ROUNDS, LITTLE = 2, 0.1
+"""Rounds of new cuts at a node, and the share of its gap that each must close to go on."""
+
+MOST_STORED = 100_000_000
+"""Clusters on the lists of all nodes, closed ones included, up to which nodes get their own."""
+
 SAVE_EVERY = 200
 """Nodes added between two writings of the tree to its file."""
 
@@ -94,7 +100,8 @@ class Tree:
         self.failed_gap = math.inf
         self.began, self.dived = now(), 0.0
         self.whole = engine.pool
-        self.places = np.empty(0, dtype=np.int64)
+        self.places = np.empty(0, dtype=np.int64)  # of the master's columns, which only grow
+        self.stored = 0
         self.saved_at = self.serial
 
     def search(self) -> None:
@@ -146,29 +153,22 @@ class Tree:
         best, settled = self.relax(node)
         if not settled:
             return False
-        value = max(node.bound, best.value)
         for _ in range(RECALLS):
-            if value >= engine.target() or not engine.recall(node.restrictions):
+            if best.value >= engine.target() or not engine.recall(node.restrictions):
                 break
             if not engine.generated.converged and engine.clock.over():
                 return False
-            if engine.generated.bound.value > best.value:
-                best = engine.generated.bound
-            value = max(value, best.value)
-        if value < engine.target() and engine.options.cuts:
-            for _ in range(2):
-                before = best.value
-                if not engine.cut_round(node.restrictions, root=False):
-                    break
-                if not engine.generated.converged and engine.clock.over():
-                    return False
-                if engine.generated.bound.value > best.value:
-                    best = engine.generated.bound
-                value = max(value, best.value)
-                if value >= engine.target() or best.value - before < 0.1 * (
-                    engine.target() - before
-                ):
-                    break
+            best = max(best, engine.generated.bound, key=lambda bound: bound.value)
+        for _ in range(NODE_ROUNDS if engine.options.cuts else 0):
+            before = best.value
+            if before >= engine.target() or not engine.cut_round(node.restrictions, root=False):
+                break
+            if not engine.generated.converged and engine.clock.over():
+                return False
+            best = max(best, engine.generated.bound, key=lambda bound: bound.value)
+            if best.value - before < LITTLE * (engine.target() - before):
+                break
+        value = max(node.bound, best.value)
         number = engine.run.progress.nodes
         useful = engine.pool is None or engine.far()
         if value < engine.target() and number % DIVE_EVERY == 0 and useful:
@@ -211,12 +211,13 @@ class Tree:
     def shorter(self, node: Node, bound: Bound) -> NDArray[np.int32] | None:
         """The list for a node's children, by the reduced costs at the node."""
         pool = self.engine.pool
-        if pool is None or bound.duals is None:
+        if pool is None or bound.duals is None or self.stored > MOST_STORED:
             return node.listed
         gap = self.engine.target() - bound.value
         kept = pool.below(bound.duals, bound.cuts, node.restrictions, gap)
         if len(kept) > SHORTER * len(pool):
             return node.listed
+        self.stored += len(kept)
         return kept.astype(np.int32) if node.listed is None else node.listed[kept]
 
     def dive(self, restrictions: Restrictions) -> None:
@@ -268,7 +269,7 @@ class Tree:
         if not engine.options.enumeration or gap > promising * self.failed_gap:
             return bound.value
         value = engine.finish_node(bound, restrictions, NODE_COLUMNS, NODE_NODES)
-        if value <= bound.value:
+        if value < engine.target():
             self.failed_gap = min(self.failed_gap, gap)
         return value
 
@@ -281,7 +282,8 @@ class Tree:
         )
         if listed is None:
             return bound.value
-        proven, _ = engine.choose_from(listed, bound, restrictions, MOST_NODES, 1.0)
+        seconds = engine.clock.remaining()
+        proven, _ = engine.choose_from(listed, bound, restrictions, MOST_NODES, seconds)
         return min(listed.cutoff, target, proven)
 
     def choose(self, node: Node, relaxation: Relaxation, value: float) -> Children | None:

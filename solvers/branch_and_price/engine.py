@@ -65,7 +65,7 @@ PER_TYPE = 4
 ROOT_NODES = 200
 """Nodes of that MIP at the root of a search that can branch."""
 
-SAMPLE_NODES, SAMPLE_SHARE = 50, 0.03
+SAMPLE_NODES, SAMPLE_SHARE = 50, 0.1
 """Nodes of a MIP that only looks for a better partition, and its share of the time left."""
 
 ROOT_SHARE, NODE_SHARE, LEAST_SECONDS = 0.4, 0.05, 5.0
@@ -74,8 +74,9 @@ ROOT_SHARE, NODE_SHARE, LEAST_SECONDS = 0.4, 0.05, 5.0
 SAMPLE_FEW, SAMPLE_MORE = 1.3, 5.0
 """Columns per row of that MIP: few take a second and mostly do, more are tried if not."""
 
-QUICK, MORE = 1.0, 1.4
-"""Seconds of such a MIP up to which more columns are tried next, and how many times as many."""
+QUICK, MORE, LARGER_SECONDS = 1.0, 1.4, 3.0
+"""Seconds of such a MIP up to which more columns are tried next, how many times as many, and how
+long the next may take."""
 
 WIDE = 1e-3
 """Relative gap above which that MIP is run."""
@@ -455,6 +456,10 @@ class Engine:
         """A clock for lists, which take long where clusters are large."""
         return self.clock.within(LIST_SHARE * self.clock.remaining())
 
+    def share(self, share: float) -> float:
+        """Seconds of a MIP that may take this share of the time left."""
+        return max(LEAST_SECONDS, share * self.clock.remaining())
+
     def many_columns(self) -> int:
         """Columns of a first stage of enumeration where costs come in steps."""
         return max(FEW_COLUMNS, PER_TYPE * self.master.types)
@@ -571,20 +576,20 @@ class Engine:
         if self.done() or not wide or not self.options.enumeration or self.step > 0:
             return False
         most = min(FEW_COLUMNS, int(per_row * self.problem.n))
+        optimal, seconds = False, self.share(SAMPLE_SHARE)
         while True:
             listed = list_clusters(
                 self.pricer, self.proof, self.within(most), self.listing(), most, self.links
             )
             if listed is None:
-                return False
-            begin = now()
-            _, optimal = self.choose_from(
-                listed, self.proof, self.links, SAMPLE_NODES, SAMPLE_SHARE
-            )
-            slow = now() - begin > QUICK
-            if self.done() or not optimal or slow or listed.cutoff >= self.target():
                 return optimal
-            most = int(MORE * most)
+            begin = now()
+            _, solved = self.choose_from(listed, self.proof, self.links, SAMPLE_NODES, seconds)
+            optimal |= solved
+            quick = solved and now() - begin < QUICK
+            if self.done() or not quick or listed.cutoff >= self.target():
+                return optimal
+            most, seconds = int(MORE * most), LARGER_SECONDS
 
     def finish(self, most_columns: int, most_nodes: int = STEP_NODES) -> bool:
         """Enumerate and solve the MIP; True if that settles the problem."""
@@ -628,8 +633,8 @@ class Engine:
             if listed is None or (partial and whole_gap and wanted > few):
                 break
             target = self.target()
-            share = ROOT_SHARE if root else NODE_SHARE
-            proven, optimal = self.choose_from(listed, bound, restrictions, most_nodes, share)
+            seconds = self.share(ROOT_SHARE if root else NODE_SHARE)
+            proven, optimal = self.choose_from(listed, bound, restrictions, most_nodes, seconds)
             value = max(value, min(listed.cutoff, target, proven))
             if not optimal or wanted >= most_columns or listed.cutoff >= target:
                 break
@@ -642,7 +647,7 @@ class Engine:
         bound: Bound,
         restrictions: Restrictions,
         most_nodes: int,
-        share: float = ROOT_SHARE,
+        seconds: float,
     ) -> tuple[float, bool]:
         """Best partition over the listed clusters and the incumbent, by a MIP."""
         mine = self.incumbent()
@@ -657,7 +662,7 @@ class Engine:
             costs,
             self.copies,
             self.problem.k,
-            self.clock.within(max(LEAST_SECONDS, share * self.clock.remaining())),
+            self.clock.within(seconds),
             bound.cuts,
             self.step,
             None if far else start,
@@ -691,7 +696,7 @@ class Engine:
         if self.done() or not wide or not self.options.dives or not self.master.large:
             return
         clock = self.clock.within(REGION_SHARE * self.clock.remaining())
-        clusters = self.master.clusters
+        clusters, costs = self.master.clusters, self.master.costs
         if not self.large:
             per_type = LISTED_PER_TYPE if self.step > 0 else REGIONS_PER_TYPE
             most = per_type * self.master.types
@@ -699,16 +704,20 @@ class Engine:
                 self.pricer, self.proof, self.within(most), clock, most, self.links
             )
             if listed is not None:
-                clusters = np.unique(np.concatenate([clusters, listed.clusters]), axis=0)
-        self.improve_regions(clusters, clock)
+                both = np.concatenate([clusters, listed.clusters])
+                clusters, first = np.unique(both, axis=0, return_index=True)
+                costs = np.concatenate([costs, listed.costs])[first]
+        self.improve_regions(clusters, costs, clock)
 
-    def improve_regions(self, clusters: NDArray[np.int32], clock: Clock) -> None:
+    def improve_regions(
+        self, clusters: NDArray[np.int32], costs: NDArray[np.float64], clock: Clock
+    ) -> None:
         """MIPs over regions of the best partition, with these clusters to choose from."""
         relaxation = self.generated.relaxation
         if relaxation is None or clock.over():
             return
         pool, uses = with_start(clusters, self.incumbent())
-        costs = self.costs(pool)
+        costs = np.concatenate([costs, self.costs(pool[len(costs) :])])
         reduced = reduced_costs(pool, costs, relaxation.duals, self.master.cuts)
         order = np.argsort(reduced, kind="stable")
         better, _ = improve(
