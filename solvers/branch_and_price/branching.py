@@ -35,7 +35,7 @@ from kanopy.solvers.clock import now
 CANDIDATES = 8
 """Pairs that strong branching looks at."""
 
-ITERATIONS = 200
+ITERATIONS = 50
 """Dual simplex iterations per child in strong branching."""
 
 DIVE_EVERY, DIVE_SHARE = 16, 0.25

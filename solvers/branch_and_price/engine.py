@@ -96,7 +96,7 @@ STEP_NODES = 5000
 """The same where costs come in steps, or where branching is out of reach: a MIP over types goes
 farther than branching over rows."""
 
-FEW_PER_ROW, POOL_PER_ROW = 3, 4
+FEW_PER_ROW, POOL_PER_ROW = 3, 2
 """Columns per row of such a first stage where branching is at hand, and the same for a node whose
 clusters are listed already."""
 
