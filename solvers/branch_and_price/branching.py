@@ -11,6 +11,10 @@ a row differ in another. Cuts are valid for every partition and stay for all nod
 
 Where identical rows are merged, only pairs of single types are branched on. That is enough over a
 list of clusters, since a MIP can settle what such pairs leave; elsewhere rows are told apart first.
+
+Over a list, a node's children know only the clusters that the node's own reduced costs leave: by
+:mod:`enumeration`, a partition below the target that respects the node's decisions holds no others,
+and the children's decisions only add to them.
 """
 
 from __future__ import annotations

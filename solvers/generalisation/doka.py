@@ -48,10 +48,10 @@ from kanopy.solvers.run import Run
 MOST_ROWS = 20_000
 """For ``doka-hungarian``: its matrix of weights has 3.2 GB then."""
 
-_ENTRIES = 4_000_000  # of the matrix of weights, between two looks at the clock
 SECONDS_A_CELL = 1e-6
 """Kept of a time limit, though at most a quarter of it, to spell out and verify the boxes."""
 
+_ENTRIES = 4_000_000  # of the matrix of weights, between two looks at the clock
 _POLL = 0.1
 
 
