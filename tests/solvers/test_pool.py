@@ -133,6 +133,32 @@ def test_a_tree_over_a_list_is_resumed(monkeypatch, tmp_path, copies):
     assert s.objective == pytest.approx(whole.objective, rel=1e-7)
 
 
+@pytest.mark.parametrize("cost", ["sse", "range"])
+def test_lists_of_nodes_hold_the_best_partition(monkeypatch, cost):
+    """With every find refused the target stays high, and the tree must stop at the optimum."""
+    nodes = 0
+    for seed in range(how_many(12, 200)):
+        rng = np.random.default_rng([seed, 11])
+        data, k = random_instance(rng, cost, int(rng.integers(12, 18))), 2
+        best = kn.solve(data, k, "branch-and-price", cost=cost, options={"enumeration": False})
+        assert best.status == "optimal"
+        with monkeypatch.context() as patch:
+            forced(patch)
+            patch.setattr(engine.Engine, "found", lambda self, clusters: False)
+            s = kn.solve(
+                data,
+                k,
+                "branch-and-price",
+                cost=cost,
+                options={"dives": False, "cuts": False},
+                initial=np.arange(data.n) % (data.n // k),
+                stop=kn.MaxNodes(60),
+            )
+        assert s.bound <= best.objective + 1e-7
+        nodes += max((e.nodes or 0 for e in s.trace), default=0)
+    assert nodes > 20
+
+
 def test_violations_are_those_of_the_rows_of_the_master():
     rng = np.random.default_rng(1)
     for _ in range(50):
