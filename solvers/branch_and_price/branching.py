@@ -93,14 +93,15 @@ class Tree:
 
     def __init__(self, engine: Engine, saved: SavedTree | None = None) -> None:
         self.engine = engine
-        nodes = [(engine.lower, engine.links)] if saved is None else saved.nodes
+        nodes = engine.frontier if saved is None else saved.nodes
         self.heap = [Node(bound, i, decisions) for i, (bound, decisions) in enumerate(nodes)]
         heapq.heapify(self.heap)
+        self.beyond: list[Node] = []  # of nodes that hold no partition below the goal
         if saved is None:
             self.heap[0].argument = engine.argument
         self.serial = len(nodes)
         # least bound of nodes closed short of the target by rounding
-        self.leaves = math.inf if saved is None else saved.leaves
+        self.leaves = engine.leaves if saved is None else saved.leaves
         self.failed_gap = math.inf
         self.began, self.dived = now(), 0.0
         self.whole = engine.pool
@@ -131,13 +132,18 @@ class Tree:
             self.report()
         self.save()
         self.forbid(engine.links)
+        engine.frontier, engine.leaves = self.open_nodes(), self.leaves
+
+    def open_nodes(self) -> list[tuple[float, Restrictions]]:
+        """Bounds and decisions of all nodes that may hold a better partition."""
+        return [(node.bound, node.restrictions) for node in sorted(self.heap + self.beyond)]
 
     def save(self) -> None:
         """Keep the tree in the file of the options."""
         engine = self.engine
         self.saved_at = self.serial
         if engine.options.tree:
-            nodes = [(node.bound, engine.of_rows(node.restrictions)) for node in sorted(self.heap)]
+            nodes = [(bound, engine.of_rows(decisions)) for bound, decisions in self.open_nodes()]
             engine.save(SavedTree(*engine.state(), nodes, self.leaves, branched=True))
 
     def report(self) -> None:
@@ -186,7 +192,7 @@ class Tree:
                 argument.bound, argument.listed = best, True
         value = engine.rounded(value)
         if value >= engine.target():
-            return True
+            return self.close(node, value)
         if engine.clock.over():
             return False
         relaxation = engine.generated.relaxation
@@ -195,6 +201,8 @@ class Tree:
             value = max(value, self.settle(best, node.restrictions))
             if engine.clock.over() and value < engine.target():
                 return False
+            if value >= engine.target():
+                return self.close(node, value)
         if children is None:
             self.leaves = min(self.leaves, value)
             return True
@@ -203,6 +211,12 @@ class Tree:
         for child, of_child in zip(children, arguments, strict=True):
             self.serial += 1
             heapq.heappush(self.heap, Node(value, self.serial, child, of_child, listed))
+        return True
+
+    def close(self, node: Node, value: float) -> bool:
+        """Done with a node, for good or until the goal is higher."""
+        if self.engine.goal < self.engine.upper():
+            self.beyond.append(replace(node, bound=value, listed=None))
         return True
 
     def look_at(self, node: Node) -> None:

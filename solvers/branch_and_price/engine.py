@@ -46,7 +46,12 @@ from kanopy.solvers.branch_and_price.start import (
     unmerged,
     with_start,
 )
-from kanopy.solvers.branch_and_price.subset_row import bound_of_rows, cuts_of_rows, separate
+from kanopy.solvers.branch_and_price.subset_row import (
+    LARGEST,
+    bound_of_rows,
+    cuts_of_rows,
+    separate,
+)
 from kanopy.solvers.branch_and_price.swaps import LARGE, Swaps
 from kanopy.solvers.clock import now
 from kanopy.solvers.problem import Problem
@@ -106,6 +111,9 @@ COLUMNS_PER_ROW = 10
 MANY_CUTS = 200
 """With more cuts than this and than types, those that are slack at a node are dropped."""
 
+NODE_LARGEST = 11
+"""Types of a cut at most at the nodes of a tree: larger ones take long to find."""
+
 MOST_ASIDE = 20_000
 """Cuts that are kept for other nodes, the latest ones."""
 
@@ -128,6 +136,11 @@ LIST_SHARE = 0.05
 POOL, LISTED_PER_ROW, SHORTER = 400_000, 200, 0.9
 """Clusters, in all and per row, up to which a list of them replaces pricing, faster beyond that;
 and the share of them at which the list is copied without the rest."""
+
+HALF_WAY, NEAR = 0.5, 1e-3
+AIMED_PER_ROW, AIMED_FARTHER = 25, 0.1
+"""Clusters per row of the first list that has a goal, and how much of the gap it must promise to
+close."""
 
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
@@ -204,6 +217,8 @@ class Engine:
         single = bool(self.problem.data.counts.max() == 1)
         self.branches = options.branching and (single or problem.n <= options.most_rows)
         self.proof = Bound()
+        self.goal, self.leaves = math.inf, math.inf
+        self.frontier: list[tuple[float, Restrictions]] = []
         self.told_apart = False
         self.pool: Pool | None = None
         self.aside = Cuts()
@@ -232,6 +247,7 @@ class Engine:
                 self.alternate()
             else:
                 self.search_on(sampled)
+                self.approach()
             self.enlist()
         if self.pool is None:
             self.finish(self.options.most_columns)
@@ -245,7 +261,7 @@ class Engine:
                 self.branch()
                 return
             self.insist()
-        if self.options.tree:
+        if self.options.tree and not self.frontier:  # a tree has been saved otherwise
             self.save(SavedTree(*self.state(), nodes=[(self.lower, self.of_rows(self.links))]))
 
     def search_on(self, sampled: bool) -> None:
@@ -270,6 +286,7 @@ class Engine:
         """Search the tree, from where a saved one stopped."""
         from kanopy.solvers.branch_and_price.branching import Tree
 
+        self.frontier = self.frontier or [(self.lower, self.links)]
         Tree(self, saved).search()
 
     def resume(self, saved: SavedTree) -> None:
@@ -304,8 +321,10 @@ class Engine:
 
     def of_rows(self, decisions: Restrictions) -> Restrictions:
         """Decisions on pairs of single types as a saved tree has them."""
-        if not self.by_rows:
-            return decisions
+        return self.on_rows(decisions) if self.by_rows else decisions
+
+    def on_rows(self, decisions: Restrictions) -> Restrictions:
+        """Decisions on pairs of single types as decisions on their rows."""
         rows = self.problem.data.first_rows
         return replace(
             decisions,
@@ -486,7 +505,8 @@ class Engine:
         x = np.zeros(len(self.master))
         x[: len(relaxation.x)] = relaxation.x
         most = max(20, self.problem.n // 2)
-        cuts = separate(self.master.clusters, x, self.copies, self.problem.k, most)
+        largest = LARGEST if root else NODE_LARGEST
+        cuts = separate(self.master.clusters, x, self.copies, self.problem.k, most, largest=largest)
         if len(cuts) == 0:
             return False
         if not root:
@@ -519,14 +539,8 @@ class Engine:
         return True
 
     def enlist(self) -> bool:
-        """Know only the clusters that a better partition can hold from now on, if they are few.
-
-        A certificate needs duals that hold for all clusters. Costs that come in steps leave the
-        MIP over a list little to do.
-        """
-        if self.done() or not self.options.enumeration or not self.options.branching:
-            return False
-        if self.step > 0 or self.run.wants_proof:
+        """Know only the clusters that a better partition can hold from now on, if they are few."""
+        if self.done() or not self.lists():
             return False
         most = min(POOL, LISTED_PER_ROW * self.problem.n)
         listed = list_clusters(
@@ -535,6 +549,44 @@ class Engine:
         if listed is not None:
             self.look_at(Pool(self.pricer, listed.clusters, listed.costs))
         return self.pool is not None
+
+    def approach(self) -> None:
+        """Ever higher goals, each reached or proven out of reach, while lists would be too long.
+
+        A list grows quickly with its cutoff, and a tree with the gap it has to close. With a goal
+        below the cost of the best partition both stay small; the tree finds a partition below the
+        goal, and the optimum then, or none, and the goal is a bound.
+        """
+        pricer, proof = self.pricer, self.proof
+        wanted = AIMED_PER_ROW * self.problem.n
+        while self.lists() and not self.done() and wanted <= POOL:
+            left = self.target() - self.lower
+            if left < NEAR * self.upper():
+                return
+            goal = self.lower + HALF_WAY * left
+            listed = list_clusters(pricer, proof, goal, self.listing(), wanted, self.links)
+            if listed is None:
+                return
+            if listed.cutoff > self.lower + AIMED_FARTHER * left:
+                self.goal = listed.cutoff
+                self.look_at(Pool(pricer, listed.clusters, listed.costs))
+                self.generated = self.generate(self.links)
+                self.tighten()
+                self.shorten()
+                if not self.done():
+                    self.branch()
+                self.goal, self.pool, self.proof = math.inf, None, proof
+                self.pricer = self.generation.pricer = pricer
+            wanted *= 2
+
+    def lists(self) -> bool:
+        """Whether lists of clusters may replace pricing.
+
+        A certificate needs duals that hold for all clusters. Costs that come in steps leave the
+        MIP over a list little to do.
+        """
+        wanted = self.options.enumeration and self.options.branching
+        return wanted and self.step == 0 and not self.run.wants_proof
 
     def look_at(self, pool: Pool) -> None:
         """Price over a list from now on."""
@@ -654,6 +706,7 @@ class Engine:
         fewest, most = restrictions.range_of_clusters(self.problem.n, self.problem.k)
         # A start far above the bound only makes the program larger.
         far = self.upper() > 1.2 * listed.cutoff or not fewest <= len(mine) <= most
+        far |= self.goal < self.upper()
         mine = mine[: 0 if far else None]
         pool, start = with_start(listed.clusters, mine)
         costs = np.concatenate([listed.costs, self.costs(pool[len(listed.clusters) :])])
@@ -669,6 +722,7 @@ class Engine:
             self.run.seed,
             (fewest, most),
             most_nodes,
+            self.goal * (1 + CLOSED) if self.goal < self.upper() else math.inf,
         )
         if chosen.clusters is not None:
             self.found(chosen.clusters)
@@ -750,6 +804,7 @@ class Engine:
     def see_rows(self) -> None:
         """Every row its own type from now on; what was proven of types is proven of rows, too."""
         self.told_apart = True
+        self.frontier = [(bound, self.on_rows(decisions)) for bound, decisions in self.frontier]
         before = bound_of_rows(self.proof, self.types)
         self.aside = cuts_of_rows(self.aside, self.types)
         self.problem = replace(self.problem, data=unmerged(self.problem.data))
@@ -797,7 +852,7 @@ class Engine:
         upper = self.upper()
         if self.step > 0:
             return upper - 0.999 * self.step
-        return upper * (1 - CLOSED)
+        return min(upper * (1 - CLOSED), self.goal)
 
     def done(self) -> bool:
         """Whether the gap is closed or the run is to stop."""

@@ -102,32 +102,43 @@ def choose(
     seed: int = 0,
     number_of_clusters: tuple[int, int] | None = None,
     most_nodes: int = 2**31 - 1,
+    cutoff: float = math.inf,
 ) -> Chosen:
     """Cheapest partition made of the given clusters.
 
     ``step`` > 0 says that all costs are multiples of it, ``start`` how often each cluster is used
-    in a known partition. The cuts hold for every partition; they only speed the search up.
+    in a known partition. The cuts hold for every partition; they only speed the search up. With a
+    ``cutoff`` instead of a start, only a cheaper partition is looked for: a column of that cost
+    holds all rows at once, and the MIP begins with it.
     """
     if len(clusters) == 0:
         return Chosen(None, math.inf, True)
     cuts = cuts or Cuts()
     number = len(multiplicities)
+    fewest, most = number_of_clusters or (0, int(multiplicities.sum()) // k)
+    sides = multiplicities.astype(np.float64)
+    right = right_hand_sides(cuts, multiplicities)
     starts, rows, values = coefficients(clusters, cuts, number)
     shape = (number + 1 + len(cuts), len(clusters))
     matrix = sp.csr_array(sp.csc_array((values, rows, starts), shape=shape))
+    uses = _most_uses(starts, rows, values, sides)
+    if math.isfinite(cutoff):
+        none = sp.csr_array(np.concatenate([sides, [most], right])[:, None])
+        matrix = sp.csr_array(sp.hstack([matrix, none]))
+        costs, uses = np.append(costs, cutoff), np.append(uses, 1.0)
+        start = np.zeros(len(costs))
+        start[-1] = 1.0
     total = float(costs @ start) if start is not None else float(costs.mean() * shape[0] / k)
     scale = SCALE / total if total > 0 else 1.0
-    sides = multiplicities.astype(np.float64)
-    fewest, most = number_of_clusters or (0, int(multiplicities.sum()) // k)
     form = LinearForm(
         cost=costs * scale,
         constant=0.0,
         matrix=matrix,
         row_lower=np.concatenate([sides, [fewest], np.full(len(cuts), -np.inf)]),
-        row_upper=np.concatenate([sides, [most], right_hand_sides(cuts, multiplicities)]),
-        lower=np.zeros(len(clusters)),
-        upper=_most_uses(starts, rows, values, sides),
-        integer=np.ones(len(clusters), dtype=bool),
+        row_upper=np.concatenate([sides, [most], right]),
+        lower=np.zeros(len(costs)),
+        upper=uses,
+        integer=np.ones(len(costs), dtype=bool),
     )
     limits = Limits(
         seconds=clock.remaining(),
@@ -140,7 +151,8 @@ def choose(
     chosen = None
     if result.x is not None:
         times = np.round(result.x).astype(np.int64)
-        chosen = np.repeat(clusters, times, axis=0)
+        whole = len(times) == len(clusters) or times[-1] == 0
+        chosen = np.repeat(clusters, times[: len(clusters)], axis=0) if whole else None
     if result.status == "infeasible":
         return Chosen(None, math.inf, True)
     proven = result.bound / scale - MIP_SAFETY * abs(result.bound / scale)

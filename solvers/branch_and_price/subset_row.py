@@ -62,6 +62,12 @@ LARGE: tuple[Kind, ...] = (
 FEW_CUTS = 0.05
 """Cuts per type below which those of few types count as used up."""
 
+PARTNERS = 10
+"""Pairs that a type begins sets with."""
+
+NEARER = 0.3
+"""What a set that grows counts for coming nearer to the next multiple of q, as a share of one."""
+
 COPIES: tuple[Kind, ...] = (
     *_plain((1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (4, 3), (5, 3), (5, 4)),
     ((2, 1, 1), 3),
@@ -101,10 +107,12 @@ def separate(
     most_per_type: int = 5,
     violation: float = 0.02,
     kinds: Sequence[Kind] = (),
+    largest: int = LARGEST,
 ) -> Cuts:
     """The most violated cuts found, at most ``most`` and ``most_per_type`` on any type.
 
-    Without ``kinds``, those of :func:`kinds_of_cuts` are tried, then larger ones if few are found.
+    Without ``kinds``, those of :func:`kinds_of_cuts` are tried, then larger ones if few are found;
+    none of more than ``largest`` types.
 
     >>> clusters = np.array([[0, 1], [1, 2], [0, 2]], dtype=np.int32)
     >>> cuts = separate(clusters, np.full(3, 0.5), np.ones(3, dtype=np.int64), 2, 10)
@@ -119,14 +127,19 @@ def separate(
     touched = touched[touched >= 0]
     if len(touched) == 0:
         return Cuts()
-    point = (rows, values, *_by_type(rows, number), multiplicities, touched)
+    point = (rows, values, *_by_type(rows, number), multiplicities)
+    alone = np.column_stack([touched, touched])
+    pairs = _partners(*point[:5], touched, PARTNERS)
     found: dict[tuple[tuple[int, ...], int], float] = {}
     first = list(kinds) or kinds_of_cuts(multiplicities, k)
     for tried, (held, divisor) in enumerate([*first, *(() if kinds else LARGE)]):
+        if len(held) > largest:
+            continue
         if tried >= len(first) and len(found) > FEW_CUTS * number:
             break
         wanted = np.array(held, dtype=np.int64)
-        sets, often, broken = _search(*point, wanted, divisor, violation)
+        begin = alone if len(held) == 1 else pairs
+        sets, often, broken = _search(*point, begin, wanted, divisor, violation)
         members = np.repeat(sets, often.ravel()).reshape(len(sets), -1) if len(sets) else sets
         for row, by in zip(np.sort(members, axis=1).tolist(), broken.tolist(), strict=True):
             found[tuple(row), divisor] = by
@@ -189,6 +202,44 @@ def _by_type(rows: Ints, number: int) -> tuple[Ints, Ints, Ints]:
     return starts, pairs[:, 1].astype(np.int64), times.astype(np.int64)
 
 
+@kernel
+def _partners(
+    rows: Ints, x: Floats, starts: Ints, columns: Ints, times: Ints, touched: Ints, most: int
+) -> Ints:
+    """For each of some types the others that share most of x with it, each pair once."""
+    number = len(starts) - 1
+    weight = np.zeros(number)
+    others = np.empty(number, dtype=np.int64)
+    pairs = np.empty((most * len(touched), 2), dtype=np.int64)
+    kept = np.full((number, most), -1, dtype=np.int64)
+    filled = 0
+    for first in touched:
+        several = 0
+        for e in range(starts[first], starts[first + 1]):
+            row = rows[columns[e]]
+            for j in range(len(row)):
+                s = row[j]
+                if s >= 0 and s != first:
+                    if weight[s] == 0.0:
+                        others[several] = s
+                        several += 1
+                    weight[s] += x[columns[e]]
+        order = np.argsort(-weight[others[:several]], kind="mergesort")
+        for i in range(min(several, most)):
+            second = others[order[i]]
+            kept[first, i] = second
+            known = False
+            for j in range(most):
+                known |= second < first and kept[second, j] == first
+            if not known:
+                pairs[filled, 0] = min(first, second)
+                pairs[filled, 1] = max(first, second)
+                filled += 1
+        for i in range(several):
+            weight[others[i]] = 0.0
+    return pairs[:filled]
+
+
 @inner
 def _gain(
     t: int,
@@ -198,16 +249,13 @@ def _gain(
     columns: Ints,
     times: Ints,
     held: Ints,
-    q: int,
-    soft: float,
+    worth: Floats,
 ) -> float:
-    """What adding type t so often to T adds to Σ x ⌊|C∩T|/q⌋, and a little for coming nearer."""
+    """What adding type t so often to T adds to Σ x · worth[|C∩T|]."""
     gain = 0.0
     for e in range(starts[t], starts[t + 1]):
         c = columns[e]
-        before, after = held[c], held[c] + weight * times[e]
-        gain += x[c] * (after // q - before // q)
-        gain += x[c] * soft * (after % q - before % q) / q
+        gain += x[c] * (worth[held[c] + weight * times[e]] - worth[held[c]])
     return gain
 
 
@@ -231,7 +279,7 @@ def _best_addition(
     copies: Ints,
     held: Ints,
     q: int,
-    soft: float,
+    worth: Floats,
     mark: Ints,
     stamp: int,
 ) -> tuple[int, float]:
@@ -248,7 +296,7 @@ def _best_addition(
                 if s < 0 or mark[s] == stamp:
                     continue
                 mark[s] = stamp
-                value = _gain(s, weight, x, starts, columns, times, held, q, soft)
+                value = _gain(s, weight, x, starts, columns, times, held, worth)
                 value -= (total + weight * copies[s]) // q - total // q
                 if value > best_value + 1e-12:
                     best, best_value = s, value
@@ -263,12 +311,12 @@ def _search(
     columns: Ints,
     times: Ints,
     copies: Ints,
-    touched: Ints,
+    pairs: Ints,
     wanted: Ints,
     q: int,
     violation: float,
 ) -> tuple[Ints, Ints, Floats]:
-    """Grow and improve sets from every pair of types that shares a fractional column.
+    """Grow and improve sets from pairs of types; of sets of one type, from the first of each.
 
     ``wanted`` says how often a set holds each of its types. Returns the sets, how often they hold
     each type, and by how much their cuts are violated.
@@ -276,6 +324,12 @@ def _search(
     size = len(wanted)
     number = len(copies)
     held = np.zeros(len(x), dtype=np.int64)
+    # By |C∩T|: ⌊|C∩T|/q⌋, and the same with a little for coming nearer to the next.
+    most = wanted.sum() * times.max()
+    floors, nearer = np.empty(most + 1), np.empty(most + 1)
+    for h in range(most + 1):
+        floors[h] = h // q
+        nearer[h] = h // q + NEARER * (h % q) / q
     mark = np.full(number, -1, dtype=np.int64)
     stamp = 0
     chosen = np.empty(size, dtype=np.int64)
@@ -284,129 +338,103 @@ def _search(
     sets = np.empty((64, size), dtype=np.int64)
     often = np.empty((64, size), dtype=np.int64)
     broken = np.empty(64)
-    partner = np.full(number, -1, dtype=np.int64)
-    for first in touched:
-        for e in range(starts[first], starts[first + 1]):
-            if size == 1:
+    for first, second in pairs:
+        weights[:] = wanted
+        filled = min(size, 2)
+        chosen[0] = first
+        if size > 1:
+            chosen[1] = second
+        total = 0
+        for i in range(filled):
+            _put(chosen[i], weights[i], starts, columns, times, held)
+            total += weights[i] * copies[chosen[i]]
+        while filled < size:
+            stamp += 1
+            s, _ = _best_addition(
+                chosen,
+                filled,
+                weights[filled],
+                total,
+                rows,
+                x,
+                starts,
+                columns,
+                times,
+                copies,
+                held,
+                q,
+                nearer,
+                mark,
+                stamp,
+            )
+            if s < 0:
                 break
-            row = rows[columns[e]]
-            for j in range(len(row)):
-                if row[j] > first:
-                    partner[row[j]] = first
-        listed = 0
-        for e in range(starts[first], starts[first + 1] + 1):
-            if size == 1:
-                if listed:
-                    break
-                width = 1
-            elif e == starts[first + 1]:
-                break
-            else:
-                width = rows.shape[1]
-            for j in range(width):
-                if size > 1:
-                    second = rows[columns[e], j]
-                    if second < 0 or partner[second] != first:
-                        continue
-                    partner[second] = -1
-                listed += 1
-                weights[:] = wanted
-                chosen[0] = first
-                _put(first, weights[0], starts, columns, times, held)
-                total = weights[0] * copies[first]
-                filled = 1
-                if size > 1:
-                    chosen[1] = second
-                    _put(second, weights[1], starts, columns, times, held)
-                    total += weights[1] * copies[second]
-                    filled = 2
-                while filled < size:
-                    stamp += 1
-                    s, _ = _best_addition(
-                        chosen,
-                        filled,
-                        weights[filled],
-                        total,
-                        rows,
-                        x,
-                        starts,
-                        columns,
-                        times,
-                        copies,
-                        held,
-                        q,
-                        0.3,
-                        mark,
-                        stamp,
-                    )
-                    if s < 0:
-                        break
-                    chosen[filled] = s
-                    total += weights[filled] * copies[s]
-                    _put(s, weights[filled], starts, columns, times, held)
-                    filled += 1
-                value = -float(total // q)
-                value += _held_value(chosen, filled, x, starts, columns, held, q)
-                improved = filled == size and size > 1
-                while improved:
-                    improved = False
-                    for i in range(size):
-                        out, weight = chosen[i], weights[i]
-                        _put(out, -weight, starts, columns, times, held)
-                        without = total - weight * copies[out]
-                        lost = _gain(out, weight, x, starts, columns, times, held, q, 0.0)
-                        lost -= total // q - without // q
-                        chosen[i], chosen[size - 1] = chosen[size - 1], out
-                        weights[i], weights[size - 1] = weights[size - 1], weight
-                        stamp += 1
-                        s, gained = _best_addition(
-                            chosen,
-                            size - 1,
-                            weight,
-                            without,
-                            rows,
-                            x,
-                            starts,
-                            columns,
-                            times,
-                            copies,
-                            held,
-                            q,
-                            0.0,
-                            mark,
-                            stamp,
-                        )
-                        if s >= 0 and gained > lost + 1e-9:
-                            chosen[size - 1] = s
-                            total = without + weight * copies[s]
-                            value += gained - lost
-                            improved = True
-                        else:
-                            total = without + weight * copies[out]
-                        _put(chosen[size - 1], weight, starts, columns, times, held)
-                if filled == size and value > violation:
-                    if found == len(sets):
-                        wider = np.empty((2 * found, size), dtype=np.int64)
-                        wider[:found] = sets
-                        sets = wider
-                        wider = np.empty((2 * found, size), dtype=np.int64)
-                        wider[:found] = often
-                        often = wider
-                        more = np.empty(2 * found)
-                        more[:found] = broken
-                        broken = more
-                    sets[found] = chosen
-                    often[found] = weights
-                    broken[found] = value
-                    found += 1
-                for i in range(filled):
-                    _put(chosen[i], -weights[i], starts, columns, times, held)
+            chosen[filled] = s
+            total += weights[filled] * copies[s]
+            _put(s, weights[filled], starts, columns, times, held)
+            filled += 1
+        value = -float(total // q)
+        value += _held_value(chosen, filled, x, starts, columns, held, floors)
+        improved = filled == size and size > 1
+        while improved:
+            improved = False
+            for i in range(size):
+                out, weight = chosen[i], weights[i]
+                _put(out, -weight, starts, columns, times, held)
+                without = total - weight * copies[out]
+                lost = _gain(out, weight, x, starts, columns, times, held, floors)
+                lost -= total // q - without // q
+                chosen[i], chosen[size - 1] = chosen[size - 1], out
+                weights[i], weights[size - 1] = weights[size - 1], weight
+                stamp += 1
+                s, gained = _best_addition(
+                    chosen,
+                    size - 1,
+                    weight,
+                    without,
+                    rows,
+                    x,
+                    starts,
+                    columns,
+                    times,
+                    copies,
+                    held,
+                    q,
+                    floors,
+                    mark,
+                    stamp,
+                )
+                if s >= 0 and gained > lost + 1e-9:
+                    chosen[size - 1] = s
+                    total = without + weight * copies[s]
+                    value += gained - lost
+                    improved = True
+                else:
+                    total = without + weight * copies[out]
+                _put(chosen[size - 1], weight, starts, columns, times, held)
+        if filled == size and value > violation:
+            if found == len(sets):
+                wider = np.empty((2 * found, size), dtype=np.int64)
+                wider[:found] = sets
+                sets = wider
+                wider = np.empty((2 * found, size), dtype=np.int64)
+                wider[:found] = often
+                often = wider
+                more = np.empty(2 * found)
+                more[:found] = broken
+                broken = more
+            sets[found] = chosen
+            often[found] = weights
+            broken[found] = value
+            found += 1
+        for i in range(filled):
+            _put(chosen[i], -weights[i], starts, columns, times, held)
     return sets[:found], often[:found], broken[:found]
 
 
 @inner
 def _held_value(
-    chosen: Ints, size: int, x: Floats, starts: Ints, columns: Ints, held: Ints, q: int
+    chosen: Ints, size: int, x: Floats, starts: Ints, columns: Ints, held: Ints, floors: Floats
 ) -> float:
     """Σ x ⌊|C∩T|/q⌋ over the columns that meet T."""
     total = 0.0
@@ -420,5 +448,5 @@ def _held_value(
                     if columns[f] == c:
                         first = False
             if first:
-                total += x[c] * (held[c] // q)
+                total += x[c] * floors[held[c]]
     return total

@@ -1,5 +1,7 @@
 """Lists of clusters that take the place of pricing, and the search over them."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,22 +62,22 @@ def forced(monkeypatch):
 
 @pytest.mark.parametrize("cost", ["sse", "range"])
 def test_branching_over_a_list_finds_what_branching_alone_does(monkeypatch, cost):
-    """Poor starts, so that lists are long; copies of rows; cuts or none.
+    """Poor starts, so that lists are long; with and without goals, copies of rows, cuts.
 
     Tables small enough for brute force have nothing to branch on; the other way of solving these
     larger ones is held against brute force elsewhere.
     """
-    pooled = branched = 0
-    enlist = engine.Engine.enlist
+    pooled = aimed = branched = 0
+    look_at = engine.Engine.look_at
 
-    def noted(self):
-        nonlocal pooled
-        found = enlist(self)
-        pooled += found
-        return found
+    def noted(self, pool):
+        nonlocal pooled, aimed
+        pooled += math.isinf(self.goal)
+        aimed += math.isfinite(self.goal)
+        look_at(self, pool)
 
-    monkeypatch.setattr(engine.Engine, "enlist", noted)
-    for seed in range(how_many(12, 300)):
+    monkeypatch.setattr(engine.Engine, "look_at", noted)
+    for seed in range(how_many(20, 600)):
         rng = np.random.default_rng([seed, 7])
         k = int(rng.integers(2, 5))
         n = int(rng.integers(14, 25))
@@ -85,6 +87,8 @@ def test_branching_over_a_list_finds_what_branching_alone_does(monkeypatch, cost
         way = {"dives": False, "cuts": bool(rng.random() < 0.3)}
         with monkeypatch.context() as patch:
             forced(patch)
+            if seed % 2:
+                patch.setattr(engine, "NEAR", math.inf)  # no goals
             start = np.arange(n) % (n // k)
             s, t = (
                 kn.solve(
@@ -102,7 +106,7 @@ def test_branching_over_a_list_finds_what_branching_alone_does(monkeypatch, cost
         assert s.objective == pytest.approx(t.objective, rel=1e-6, abs=1e-9), seed
         assert all(e.bound is None or e.bound <= t.objective + 1e-9 for e in s.trace), seed
         branched += any((e.nodes or 0) > 1 for e in s.trace)
-    assert pooled > 3
+    assert min(pooled, aimed) > 3
     assert branched > 1
 
 
