@@ -96,7 +96,7 @@ class Tree:
         nodes = engine.frontier if saved is None else saved.nodes
         self.heap = [Node(bound, i, decisions) for i, (bound, decisions) in enumerate(nodes)]
         heapq.heapify(self.heap)
-        self.beyond: list[Node] = []  # of nodes that hold no partition below the goal
+        self.beyond: list[Node] = []  # nodes that hold no partition below the goal
         if saved is None:
             self.heap[0].argument = engine.argument
         self.serial = len(nodes)
@@ -105,6 +105,7 @@ class Tree:
         self.failed_gap = math.inf
         self.began, self.dived = now(), 0.0
         self.whole = engine.pool
+        self.artificials = engine.master.artificial_costs
         self.places = np.empty(0, dtype=np.int64)  # of the master's columns, which only grow
         self.stored = 0
         self.saved_at = self.serial
@@ -115,6 +116,7 @@ class Tree:
         while self.heap and not engine.clock.over():
             node = heapq.heappop(self.heap)
             if node.bound >= engine.target():
+                heapq.heappush(self.heap, node)  # a higher goal may need it
                 break
             try:
                 finished = self.process(node)
@@ -192,7 +194,7 @@ class Tree:
                 argument.bound, argument.listed = best, True
         value = engine.rounded(value)
         if value >= engine.target():
-            return self.close(node, value)
+            return self.close(node)
         if engine.clock.over():
             return False
         relaxation = engine.generated.relaxation
@@ -202,7 +204,7 @@ class Tree:
             if engine.clock.over() and value < engine.target():
                 return False
             if value >= engine.target():
-                return self.close(node, value)
+                return self.close(node)
         if children is None:
             self.leaves = min(self.leaves, value)
             return True
@@ -213,10 +215,14 @@ class Tree:
             heapq.heappush(self.heap, Node(value, self.serial, child, of_child, listed))
         return True
 
-    def close(self, node: Node, value: float) -> bool:
-        """Done with a node, for good or until the goal is higher."""
-        if self.engine.goal < self.engine.upper():
-            self.beyond.append(replace(node, bound=value, listed=None))
+    def close(self, node: Node) -> bool:
+        """Done with a node, for good or until the goal is higher.
+
+        Its list says nothing of partitions from the goal on, whatever the bound over the list is.
+        """
+        goal = self.engine.goal
+        if goal < self.engine.upper():
+            self.beyond.append(replace(node, bound=max(node.bound, goal), listed=None))
         return True
 
     def look_at(self, node: Node) -> None:
@@ -249,6 +255,7 @@ class Tree:
         """Column generation under the node's decisions."""
         engine = self.engine
         self.forbid(node.restrictions, node.listed)
+        engine.master.price_artificials(self.artificials)
         engine.generated = engine.generate(node.restrictions, root=False)
         generated = engine.generated
         settled = generated.converged or generated.bound.value >= engine.target()

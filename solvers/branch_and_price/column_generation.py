@@ -50,6 +50,10 @@ NEARLY = 0.01
 PER_ROW = 12
 """Columns per row that are kept while interior points are used, which begin anew every time."""
 
+DEAREST = 1e6
+"""Costs of artificial columns, in units, that are not raised any more: there is no solution then,
+and larger numbers would spoil the linear program."""
+
 PATIENCE = 100
 """Rounds without a better bound after which interior points are given up."""
 
@@ -280,8 +284,7 @@ class ColumnGeneration:
         return self.master.add(priced.clusters, priced.costs) if len(priced) else 0
 
     def _raise_artificials(self, relaxation: Relaxation) -> bool:
-        used = np.flatnonzero(relaxation.artificials > 1e-9)
-        if len(used) and self.master.artificial_costs[used].min() < 1e9 * self.master.unit:
-            self.master.raise_artificials(used)
-            return True
-        return False
+        cheap = self.master.artificial_costs < DEAREST * self.master.unit
+        used = np.flatnonzero((relaxation.artificials > 1e-9) & cheap)
+        self.master.raise_artificials(used)
+        return len(used) > 0

@@ -64,6 +64,7 @@ def dive(
     last = effort * (LAST_MERGED if merged else LAST_ROWS)
     nodes = LAST_NODES if effort <= 1 else int(effort * MORE_NODES)
     counted, cuts = master.counted, len(master.cuts)
+    artificials = master.artificial_costs
     seconds = clock.remaining()
     try:
         master.bound_count(*limits.range_of_clusters(rows, master.k))
@@ -109,6 +110,7 @@ def dive(
         upper = np.append(before, np.full(len(master) - len(before), np.inf))
         master.bound_columns(np.zeros(len(master)), upper)
         master.bound_count(*counted)
+        master.price_artificials(artificials)
         master.drop_cuts(np.arange(len(master.cuts)) >= cuts)
 
 

@@ -46,12 +46,7 @@ from kanopy.solvers.branch_and_price.start import (
     unmerged,
     with_start,
 )
-from kanopy.solvers.branch_and_price.subset_row import (
-    LARGEST,
-    bound_of_rows,
-    cuts_of_rows,
-    separate,
-)
+from kanopy.solvers.branch_and_price.subset_row import bound_of_rows, cuts_of_rows, separate
 from kanopy.solvers.branch_and_price.swaps import LARGE, Swaps
 from kanopy.solvers.clock import now
 from kanopy.solvers.problem import Problem
@@ -111,9 +106,6 @@ COLUMNS_PER_ROW = 10
 MANY_CUTS = 200
 """With more cuts than this and than types, those that are slack at a node are dropped."""
 
-NODE_LARGEST = 11
-"""Types of a cut at most at the nodes of a tree: larger ones take long to find."""
-
 MOST_ASIDE = 20_000
 """Cuts that are kept for other nodes, the latest ones."""
 
@@ -126,9 +118,9 @@ CUT_SHARE = 0.1
 LARGE_CUT_SHARE = 0.25
 """The same where clusters are large: the partition comes from a local search then."""
 
-FIRST_SEARCH, LAST_SEARCH = 0.2, 0.5
-"""Shares of the time left of that local search: before the relaxation and, each time, at the end.
-"""
+FIRST_SEARCH, LAST_SEARCH, FAR_SEARCH = 0.2, 0.5, 0.05
+"""Shares of the time left of that local search: before the relaxation and, each time, at the end;
+and of one for other tables where the gap is wide."""
 
 LIST_SHARE = 0.05
 """Share of the time left that a list of clusters may take."""
@@ -246,8 +238,11 @@ class Engine:
             if self.large:
                 self.alternate()
             else:
-                self.search_on(sampled)
+                if self.master.large:
+                    self.search_on(sampled)
                 self.approach()
+                if not self.master.large:
+                    self.search_on(sampled)
             self.enlist()
         if self.pool is None:
             self.finish(self.options.most_columns)
@@ -274,6 +269,8 @@ class Engine:
             return
         before = self.upper()
         first = self.far() or self.step > 0
+        if self.far() and self.step == 0:
+            self.search_locally(FAR_SEARCH)
         if first:
             self.dives(2 if self.step == 0 else 1)
         self.polish()
@@ -356,7 +353,7 @@ class Engine:
         assert self.run.best.labels is not None
         self.pricer = self.make_pricer(self.problem.data, self.problem.k, self.largest)
         self.copies = self.pricer.multiplicities
-        met, met_costs = self.search_locally(FIRST_SEARCH)
+        met, met_costs = self.search_locally(FIRST_SEARCH if self.large else 0.0)
         self.unit = self.upper() / self.problem.n
         clusters = clusters_of(self.run.best.labels, self.types)
         marginal = marginal_costs(self.pricer, clusters, self.run.stopping)
@@ -396,11 +393,11 @@ class Engine:
             self.run.found_labels(part.best.labels)
 
     def search_locally(self, share: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Where clusters are large, a local search for a share of the time left; its columns."""
+        """A local search for a share of the time left; its columns."""
         from kanopy.solvers.heuristics.ils import columns_of_search
 
-        seconds = share * self.run.remaining()
-        idle = not self.large or math.isinf(seconds) or self.told_apart or self.done()
+        seconds = share * self.run.remaining() if share > 0 else 0.0
+        idle = share == 0 or math.isinf(seconds) or self.told_apart or self.done()
         if idle or self.problem.links:
             return np.empty((0, self.largest), dtype=np.int32), np.empty(0)
         assert self.run.best is not None
@@ -504,9 +501,7 @@ class Engine:
             return False
         x = np.zeros(len(self.master))
         x[: len(relaxation.x)] = relaxation.x
-        most = max(20, self.problem.n // 2)
-        largest = LARGEST if root else NODE_LARGEST
-        cuts = separate(self.master.clusters, x, self.copies, self.problem.k, most, largest=largest)
+        cuts = separate(self.master.clusters, x, self.copies, self.problem.k, self.most_cuts())
         if len(cuts) == 0:
             return False
         if not root:
@@ -514,6 +509,10 @@ class Engine:
         self.master.add_cuts(cuts)
         self.generated = self.generate(restrictions, root)
         return True
+
+    def most_cuts(self) -> int:
+        """Cuts that are added at a time."""
+        return max(20, self.problem.n // 2)
 
     def lay_aside(self, relaxation: Relaxation) -> None:
         """Take cuts that are slack at a node out of the master where there are many."""
@@ -530,11 +529,16 @@ class Engine:
         if relaxation is None or not self.generated.converged or len(self.aside) == 0:
             return False
         clusters = self.master.clusters[: len(relaxation.x)]
-        broken = violations(clusters, relaxation.x, self.aside, self.copies) > VIOLATION
-        if not broken.any():
+        broken = violations(clusters, relaxation.x, self.aside, self.copies)
+        worst = np.argsort(-broken, kind="stable")[: self.most_cuts()]
+        back = np.zeros(len(broken), dtype=bool)
+        back[worst[broken[worst] > VIOLATION]] = True
+        if not back.any():
             return False
-        self.master.add_cuts(self.aside.take(np.flatnonzero(broken)))
-        self.aside = self.aside.take(np.flatnonzero(~broken))
+        recalled = self.aside.take(np.flatnonzero(back))
+        self.aside = self.aside.take(np.flatnonzero(~back))
+        self.lay_aside(relaxation)
+        self.master.add_cuts(recalled)
         self.generated = self.generate(restrictions, root=False)
         return True
 
@@ -570,9 +574,10 @@ class Engine:
             if listed.cutoff > self.lower + AIMED_FARTHER * left:
                 self.goal = listed.cutoff
                 self.look_at(Pool(pricer, listed.clusters, listed.costs))
-                self.generated = self.generate(self.links)
-                self.tighten()
-                self.shorten()
+                if not self.frontier:
+                    self.generated = self.generate(self.links)
+                    self.tighten()
+                    self.shorten()
                 if not self.done():
                     self.branch()
                 self.goal, self.pool, self.proof = math.inf, None, proof

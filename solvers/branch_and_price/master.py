@@ -179,9 +179,7 @@ class Master:
         if (least, most) != self.counted:
             if least > 0 and not self._counts:
                 self._counts = True
-                total = float(self.artificial_costs @ self.multiplicities)
-                first = np.zeros(1, dtype=np.intp)
-                self.raise_artificials(first, total / max(float(self.artificial_costs[0]), 1e-300))
+                self.price_artificials(self.artificial_costs)
             if least != self.counted[0]:
                 self._highs.changeCoeff(self.types, 0, least / float(self.multiplicities[0]))
             lower = float(least) if least > 0 else -math.inf
@@ -191,9 +189,20 @@ class Master:
 
     def raise_artificials(self, which: NDArray[np.intp], factor: float = 2.0) -> None:
         """Make some artificial columns more expensive."""
-        self.artificial_costs[which] *= factor
-        costs = self.artificial_costs[which] / self.unit
-        self._highs.changeColsCost(len(which), which.astype(np.int32), costs)
+        costs = self.artificial_costs.copy()
+        costs[which] *= factor
+        self.price_artificials(costs)
+
+    def price_artificials(self, costs: NDArray[np.float64]) -> None:
+        """Set the costs of the artificial columns, to lower ones after nodes without a solution."""
+        if self._counts:
+            costs = costs.copy()
+            costs[0] = max(costs[0], costs @ self.multiplicities)
+        changed = np.flatnonzero(costs != self.artificial_costs).astype(np.int32)
+        if len(changed) == 0:
+            return
+        self._highs.changeColsCost(len(changed), changed, costs[changed] / self.unit)
+        self.artificial_costs = costs
         self._method = PRIMAL
 
     def solve(self, seconds: float = math.inf) -> Relaxation | None:
@@ -202,10 +211,9 @@ class Master:
         if self._astray and self._interior(seconds, FINE, "on") is not None:
             self._astray = False
             self._method = PRIMAL
-        limit = min(seconds + highs.getRunTime(), math.inf)
-        highs.setOptionValue("time_limit", limit)
         highs.setOptionValue("simplex_strategy", self._method)
         for attempt in range(2):
+            highs.setOptionValue("time_limit", min(seconds + highs.getRunTime(), math.inf))
             highs.run()
             status = highs.getModelStatus()
             if status == _highspy().HighsModelStatus.kOptimal:
@@ -215,8 +223,7 @@ class Master:
             if attempt == 0:  # HiGHS may answer kUnknown on a warm start: begin anew
                 highs.clearSolver()
                 highs.setOptionValue("simplex_strategy", DUAL)
-                highs.setOptionValue("time_limit", min(seconds, math.inf))
-        return None
+        return self._interior(seconds, FINE, "on")
 
     def centre(self, seconds: float = math.inf) -> Relaxation | None:
         """Nearly solve the relaxation by an interior-point method; None if that fails.

@@ -107,12 +107,10 @@ def separate(
     most_per_type: int = 5,
     violation: float = 0.02,
     kinds: Sequence[Kind] = (),
-    largest: int = LARGEST,
 ) -> Cuts:
     """The most violated cuts found, at most ``most`` and ``most_per_type`` on any type.
 
-    Without ``kinds``, those of :func:`kinds_of_cuts` are tried, then larger ones if few are found;
-    none of more than ``largest`` types.
+    Without ``kinds``, those of :func:`kinds_of_cuts` are tried, then larger ones if few are found.
 
     >>> clusters = np.array([[0, 1], [1, 2], [0, 2]], dtype=np.int32)
     >>> cuts = separate(clusters, np.full(3, 0.5), np.ones(3, dtype=np.int64), 2, 10)
@@ -133,8 +131,6 @@ def separate(
     found: dict[tuple[tuple[int, ...], int], float] = {}
     first = list(kinds) or kinds_of_cuts(multiplicities, k)
     for tried, (held, divisor) in enumerate([*first, *(() if kinds else LARGE)]):
-        if len(held) > largest:
-            continue
         if tried >= len(first) and len(found) > FEW_CUTS * number:
             break
         wanted = np.array(held, dtype=np.int64)

@@ -163,6 +163,51 @@ def test_lists_of_nodes_hold_the_best_partition(monkeypatch, cost):
     assert nodes > 20
 
 
+def nearly(rng, best):
+    """The labels of a partition somewhat worse than the best."""
+    problem = best.problem
+    worse = [best.labels]
+    for _ in range(200):
+        labels = best.labels.copy()
+        a, b = rng.choice(len(labels), 2, replace=False)
+        labels[[a, b]] = labels[[b, a]]
+        if 1e-3 < problem.partition_cost(labels) / best.objective - 1 < 0.2:
+            worse.append(labels)
+    return worse[-1]
+
+
+@pytest.mark.parametrize("cost", ["sse", "range"])
+def test_goals_stop_at_the_best_partition(monkeypatch, cost):
+    """With every find refused and many small steps, the last goal proven is no higher."""
+    raised = 0
+    for seed in range(how_many(25, 400)):
+        rng = np.random.default_rng([seed, 13])
+        k = int(rng.integers(2, 4))
+        data = random_instance(rng, cost, int(rng.integers(16, 26)))
+        if rng.random() < 0.3:
+            data = data.restrict(rng.integers(0, data.n, data.n))
+        best = kn.solve(data, k, "branch-and-price", cost=cost, options={"enumeration": False})
+        assert best.status == "optimal"
+        start = nearly(rng, best)
+        with monkeypatch.context() as patch:
+            forced(patch)
+            patch.setattr(engine, "HALF_WAY", 0.1)
+            patch.setattr(engine, "AIMED_FARTHER", 0.0)
+            patch.setattr(engine.Engine, "found", lambda self, clusters: False)
+            s = kn.solve(
+                data,
+                k,
+                "branch-and-price",
+                cost=cost,
+                options={"dives": False, "cuts": seed % 4 == 0},
+                initial=start,
+                stop=kn.MaxNodes(300),
+            )
+        assert s.bound <= best.objective + 1e-7, seed
+        raised += s.bound > 0.9 * best.objective
+    assert raised > 5
+
+
 def test_violations_are_those_of_the_rows_of_the_master():
     rng = np.random.default_rng(1)
     for _ in range(50):
