@@ -67,6 +67,9 @@ NODE_ROUNDS, LITTLE = 2, 0.1
 MOST_STORED = 100_000_000
 """Clusters on the lists of all nodes, closed ones included, up to which nodes get their own."""
 
+RAISED = 100.0
+"""How many times as expensive artificial columns may be as they were when the tree began."""
+
 SAVE_EVERY = 200
 """Nodes added between two writings of the tree to its file."""
 
@@ -254,8 +257,10 @@ class Tree:
     def relax(self, node: Node) -> tuple[Bound, bool]:
         """Column generation under the node's decisions."""
         engine = self.engine
+        master = engine.master
+        if (master.artificial_costs > RAISED * self.artificials).any():
+            master.price_artificials(self.artificials)
         self.forbid(node.restrictions, node.listed)
-        engine.master.price_artificials(self.artificials)
         engine.generated = engine.generate(node.restrictions, root=False)
         generated = engine.generated
         settled = generated.converged or generated.bound.value >= engine.target()

@@ -286,5 +286,7 @@ class ColumnGeneration:
     def _raise_artificials(self, relaxation: Relaxation) -> bool:
         cheap = self.master.artificial_costs < DEAREST * self.master.unit
         used = np.flatnonzero((relaxation.artificials > 1e-9) & cheap)
+        if len(used) == 0:
+            return False
         self.master.raise_artificials(used)
-        return len(used) > 0
+        return True

@@ -129,10 +129,13 @@ POOL, LISTED_PER_ROW, SHORTER = 400_000, 200, 0.9
 """Clusters, in all and per row, up to which a list of them replaces pricing, faster beyond that;
 and the share of them at which the list is copied without the rest."""
 
-HALF_WAY, NEAR = 0.5, 1e-3
 AIMED_PER_ROW, AIMED_FARTHER = 25, 0.1
-"""Clusters per row of the first list that has a goal, and how much of the gap it must promise to
-close."""
+"""Clusters per row of the first list that has a goal, twice as many each time, and how much of the
+gap a goal must promise to close."""
+
+HALF_WAY, NEAR = 0.5, 1e-3
+"""Share of the gap that a goal is to close at most, and the relative gap below which the best
+partition itself is the goal."""
 
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
@@ -238,19 +241,22 @@ class Engine:
             if self.large:
                 self.alternate()
             else:
-                if self.master.large:
+                few = not self.master.large
+                if few:  # trees find good partitions of few rows, and prove something, too
+                    self.approach()
+                if not self.frontier:
                     self.search_on(sampled)
-                self.approach()
-                if not self.master.large:
-                    self.search_on(sampled)
+                if not few:
+                    self.approach()
             self.enlist()
         if self.pool is None:
             self.finish(self.options.most_columns)
-        else:
+        elif not self.frontier:
             self.sample(SAMPLE_MORE)
             self.shorten()
             self.tighten()
             self.shorten()
+            self.approach()
         if self.options.branching and not self.done():
             if self.pool is not None or self.tell_rows_apart():
                 self.branch()
@@ -283,7 +289,8 @@ class Engine:
         """Search the tree, from where a saved one stopped."""
         from kanopy.solvers.branch_and_price.branching import Tree
 
-        self.frontier = self.frontier or [(self.lower, self.links)]
+        if not self.frontier:
+            self.frontier, self.leaves = [(self.lower, self.links)], math.inf
         Tree(self, saved).search()
 
     def resume(self, saved: SavedTree) -> None:
@@ -561,18 +568,21 @@ class Engine:
         below the cost of the best partition both stay small; the tree finds a partition below the
         goal, and the optimum then, or none, and the goal is a bound.
         """
-        pricer, proof = self.pricer, self.proof
+        pool, pricer, proof = self.pool, self.pricer, self.proof
         wanted = AIMED_PER_ROW * self.problem.n
+        if pool is not None and len(pool) <= wanted:
+            return
         while self.lists() and not self.done() and wanted <= POOL:
             left = self.target() - self.lower
-            if left < NEAR * self.upper():
+            near = left < NEAR * self.upper()
+            if near and not self.frontier:
                 return
-            goal = self.lower + HALF_WAY * left
+            goal = self.target() if near else self.lower + HALF_WAY * left
             listed = list_clusters(pricer, proof, goal, self.listing(), wanted, self.links)
             if listed is None:
                 return
             if listed.cutoff > self.lower + AIMED_FARTHER * left:
-                self.goal = listed.cutoff
+                self.goal = listed.cutoff if listed.cutoff < self.target() else math.inf
                 self.look_at(Pool(pricer, listed.clusters, listed.costs))
                 if not self.frontier:
                     self.generated = self.generate(self.links)
@@ -580,7 +590,7 @@ class Engine:
                     self.shorten()
                 if not self.done():
                     self.branch()
-                self.goal, self.pool, self.proof = math.inf, None, proof
+                self.goal, self.pool, self.proof = math.inf, pool, proof
                 self.pricer = self.generation.pricer = pricer
             wanted *= 2
 
@@ -881,9 +891,9 @@ class Engine:
         value = self.rounded(bound.value)
         if self.pool is not None:  # the list says nothing of partitions from its cutoff on
             value = min(value, self.target())
-        value = less_rounding(self.problem.data, self.problem.cost, value)
         self.lower = max(self.lower, value)
-        reported = min(self.lower, self.upper())
+        exact = less_rounding(self.problem.data, self.problem.cost, self.lower)
+        reported = min(exact, self.upper())
         self.run.proved(reported, columns=len(self.master), cuts=len(self.master.cuts))
 
     def found(self, clusters: NDArray[np.int32]) -> bool:

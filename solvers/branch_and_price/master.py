@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.coefficients import coefficients, cut_rows, right_hand_sides
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals
+from kanopy.solvers.clock import now
 
 DUAL, PRIMAL = 1, 4
 """HiGHS' names of its simplex methods."""
@@ -197,7 +198,7 @@ class Master:
         """Set the costs of the artificial columns, to lower ones after nodes without a solution."""
         if self._counts:
             costs = costs.copy()
-            costs[0] = max(costs[0], costs @ self.multiplicities)
+            costs[0] = max(costs[0], costs[1:] @ self.multiplicities[1:])
         changed = np.flatnonzero(costs != self.artificial_costs).astype(np.int32)
         if len(changed) == 0:
             return
@@ -207,13 +208,14 @@ class Master:
 
     def solve(self, seconds: float = math.inf) -> Relaxation | None:
         """Solve the relaxation from where the last one ended; None if the limit strikes."""
-        highs = self._highs
+        highs, end = self._highs, now() + seconds
         if self._astray and self._interior(seconds, FINE, "on") is not None:
             self._astray = False
             self._method = PRIMAL
         highs.setOptionValue("simplex_strategy", self._method)
         for attempt in range(2):
-            highs.setOptionValue("time_limit", min(seconds + highs.getRunTime(), math.inf))
+            left = max(0.0, end - now())
+            highs.setOptionValue("time_limit", min(left + highs.getRunTime(), math.inf))
             highs.run()
             status = highs.getModelStatus()
             if status == _highspy().HighsModelStatus.kOptimal:
@@ -223,7 +225,7 @@ class Master:
             if attempt == 0:  # HiGHS may answer kUnknown on a warm start: begin anew
                 highs.clearSolver()
                 highs.setOptionValue("simplex_strategy", DUAL)
-        return self._interior(seconds, FINE, "on")
+        return self._interior(max(0.0, end - now()), FINE, "on")
 
     def centre(self, seconds: float = math.inf) -> Relaxation | None:
         """Nearly solve the relaxation by an interior-point method; None if that fails.
@@ -248,7 +250,9 @@ class Master:
         highs.setOptionValue("solver", "simplex")
         status = highs.getModelStatus()
         # without a crossover HiGHS may find its own tolerances not met, and answers kUnknown
-        good = (_highspy().HighsModelStatus.kOptimal, _highspy().HighsModelStatus.kUnknown)
+        good = [_highspy().HighsModelStatus.kOptimal]
+        if crossover == "off":
+            good.append(_highspy().HighsModelStatus.kUnknown)
         solved = status in good and highs.getSolution().dual_valid
         return self._relaxation() if solved else None
 

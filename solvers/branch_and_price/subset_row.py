@@ -62,8 +62,9 @@ LARGE: tuple[Kind, ...] = (
 FEW_CUTS = 0.05
 """Cuts per type below which those of few types count as used up."""
 
-PARTNERS = 10
-"""Pairs that a type begins sets with."""
+PARTNERS, SMALL, FEW_PARTNERS = 10, 5, 3
+"""Pairs that a type begins sets of few types with, how many types these have, and pairs for larger
+sets: from most pairs they grow to the same ones."""
 
 NEARER = 0.3
 """What a set that grows counts for coming nearer to the next multiple of q, as a share of one."""
@@ -127,14 +128,14 @@ def separate(
         return Cuts()
     point = (rows, values, *_by_type(rows, number), multiplicities)
     alone = np.column_stack([touched, touched])
-    pairs = _partners(*point[:5], touched, PARTNERS)
+    pairs, fewer = (_partners(*point[:5], touched, most) for most in (PARTNERS, FEW_PARTNERS))
     found: dict[tuple[tuple[int, ...], int], float] = {}
     first = list(kinds) or kinds_of_cuts(multiplicities, k)
     for tried, (held, divisor) in enumerate([*first, *(() if kinds else LARGE)]):
         if tried >= len(first) and len(found) > FEW_CUTS * number:
             break
         wanted = np.array(held, dtype=np.int64)
-        begin = alone if len(held) == 1 else pairs
+        begin = alone if len(held) == 1 else pairs if len(held) <= SMALL else fewer
         sets, often, broken = _search(*point, begin, wanted, divisor, violation)
         members = np.repeat(sets, often.ravel()).reshape(len(sets), -1) if len(sets) else sets
         for row, by in zip(np.sort(members, axis=1).tolist(), broken.tolist(), strict=True):
