@@ -67,6 +67,10 @@ NODE_ROUNDS, LITTLE = 2, 0.1
 MOST_STORED = 100_000_000
 """Clusters on the lists of all nodes, closed ones included, up to which nodes get their own."""
 
+RELIABLE = 2
+"""Probes of a decision after which their mean is relied on (Achterberg, Koch and Martin,
+*Operations Research Letters*, 2005, for variables)."""
+
 RAISED = 100.0
 """How many times as expensive artificial columns may be as they were when the tree began."""
 
@@ -81,9 +85,14 @@ Children = tuple[Restrictions, Restrictions]
 
 @dataclass(order=True)
 class Node:
-    """Decisions on pairs, and a bound of all partitions that respect them."""
+    """Decisions on pairs, and a bound of all partitions that respect them.
+
+    What is expected is the bound, unless that was proven over a list up to a goal: the bound is the
+    goal then, and the least cost over the list a hint.
+    """
 
     bound: float
+    expected: float
     serial: int
     restrictions: Restrictions = field(compare=False)
     argument: Argument | None = field(compare=False, default=None)
@@ -96,8 +105,10 @@ class Tree:
 
     def __init__(self, engine: Engine, saved: SavedTree | None = None) -> None:
         self.engine = engine
-        nodes = engine.frontier if saved is None else saved.nodes
-        self.heap = [Node(bound, i, decisions) for i, (bound, decisions) in enumerate(nodes)]
+        nodes = engine.frontier
+        if saved is not None:
+            nodes = [(bound, bound, decisions) for bound, decisions in saved.nodes]
+        self.heap = [Node(bound, hope, i, node) for i, (hope, bound, node) in enumerate(nodes)]
         heapq.heapify(self.heap)
         self.beyond: list[Node] = []  # nodes that hold no partition below the goal
         if saved is None:
@@ -109,6 +120,7 @@ class Tree:
         self.began, self.dived = now(), 0.0
         self.whole = engine.pool
         self.artificials = engine.master.artificial_costs
+        self.lifts: dict[tuple[object, int], list[float]] = {}  # that probes found
         self.places = np.empty(0, dtype=np.int64)  # of the master's columns, which only grow
         self.stored = 0
         self.saved_at = self.serial
@@ -119,8 +131,8 @@ class Tree:
         while self.heap and not engine.clock.over():
             node = heapq.heappop(self.heap)
             if node.bound >= engine.target():
-                heapq.heappush(self.heap, node)  # a higher goal may need it
-                break
+                self.close(node, node.expected)
+                continue
             try:
                 finished = self.process(node)
             except BaseException:  # Ctrl-C: the node is still open
@@ -139,16 +151,17 @@ class Tree:
         self.forbid(engine.links)
         engine.frontier, engine.leaves = self.open_nodes(), self.leaves
 
-    def open_nodes(self) -> list[tuple[float, Restrictions]]:
-        """Bounds and decisions of all nodes that may hold a better partition."""
-        return [(node.bound, node.restrictions) for node in sorted(self.heap + self.beyond)]
+    def open_nodes(self) -> list[tuple[float, float, Restrictions]]:
+        """What is expected of nodes that may hold a better partition, bounds, and decisions."""
+        nodes = sorted(self.heap + self.beyond)
+        return [(node.expected, node.bound, node.restrictions) for node in nodes]
 
     def save(self) -> None:
         """Keep the tree in the file of the options."""
         engine = self.engine
         self.saved_at = self.serial
         if engine.options.tree:
-            nodes = [(bound, engine.of_rows(decisions)) for bound, decisions in self.open_nodes()]
+            nodes = [(bound, engine.of_rows(node)) for _, bound, node in self.open_nodes()]
             engine.save(SavedTree(*engine.state(), nodes, self.leaves, branched=True))
 
     def report(self) -> None:
@@ -197,7 +210,7 @@ class Tree:
                 argument.bound, argument.listed = best, True
         value = engine.rounded(value)
         if value >= engine.target():
-            return self.close(node)
+            return self.close(node, best.value)
         if engine.clock.over():
             return False
         relaxation = engine.generated.relaxation
@@ -207,7 +220,7 @@ class Tree:
             if engine.clock.over() and value < engine.target():
                 return False
             if value >= engine.target():
-                return self.close(node)
+                return self.close(node, best.value)
         if children is None:
             self.leaves = min(self.leaves, value)
             return True
@@ -215,17 +228,18 @@ class Tree:
         listed = self.shorter(node, best)
         for child, of_child in zip(children, arguments, strict=True):
             self.serial += 1
-            heapq.heappush(self.heap, Node(value, self.serial, child, of_child, listed))
+            heapq.heappush(self.heap, Node(value, value, self.serial, child, of_child, listed))
         return True
 
-    def close(self, node: Node) -> bool:
+    def close(self, node: Node, expected: float) -> bool:
         """Done with a node, for good or until the goal is higher.
 
         Its list says nothing of partitions from the goal on, whatever the bound over the list is.
         """
         goal = self.engine.goal
         if goal < self.engine.upper():
-            self.beyond.append(replace(node, bound=max(node.bound, goal), listed=None))
+            bound = max(node.bound, goal)
+            self.beyond.append(replace(node, expected=expected, bound=bound, listed=None))
         return True
 
     def look_at(self, node: Node) -> None:
@@ -338,11 +352,16 @@ class Tree:
             for c, child in enumerate(children):
                 if lifts[0] * lifts[1] <= best_score:  # whatever the other child brings
                     break
-                self.try_child(node.restrictions, child, upper)
-                lift = master.probe(ITERATIONS) - relaxation.value
+                known = self.lifts.setdefault((decided(child, node.restrictions), c), [])
+                if len(known) < RELIABLE:
+                    self.try_child(node.restrictions, child, upper)
+                    known.append(master.probe(ITERATIONS) - relaxation.value)
+                    self.try_child(node.restrictions, node.restrictions, upper)
+                    master.restore(basis)
+                    lift = known[-1]
+                else:
+                    lift = sum(known) / len(known)
                 lifts[c] = max(min(lift, most), least)
-                self.try_child(node.restrictions, node.restrictions, upper)
-                master.restore(basis)
             score = lifts[0] * lifts[1]
             if score > best_score:
                 best, best_score = children, score
@@ -380,6 +399,12 @@ class Tree:
                 )
             )
         return found
+
+
+def decided(child: Restrictions, node: Restrictions) -> object:
+    """What a child decides beyond its node: a pair, or how many clusters there may be."""
+    pairs = child.together[len(node.together) :] + child.apart[len(node.apart) :]
+    return pairs or child.clusters
 
 
 def pair_weights(

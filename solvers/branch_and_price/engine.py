@@ -213,7 +213,7 @@ class Engine:
         self.branches = options.branching and (single or problem.n <= options.most_rows)
         self.proof = Bound()
         self.goal, self.leaves = math.inf, math.inf
-        self.frontier: list[tuple[float, Restrictions]] = []
+        self.frontier: list[tuple[float, float, Restrictions]] = []
         self.told_apart = False
         self.pool: Pool | None = None
         self.aside = Cuts()
@@ -290,7 +290,7 @@ class Engine:
         from kanopy.solvers.branch_and_price.branching import Tree
 
         if not self.frontier:
-            self.frontier, self.leaves = [(self.lower, self.links)], math.inf
+            self.frontier, self.leaves = [(self.lower, self.lower, self.links)], math.inf
         Tree(self, saved).search()
 
     def resume(self, saved: SavedTree) -> None:
@@ -819,7 +819,7 @@ class Engine:
     def see_rows(self) -> None:
         """Every row its own type from now on; what was proven of types is proven of rows, too."""
         self.told_apart = True
-        self.frontier = [(bound, self.on_rows(decisions)) for bound, decisions in self.frontier]
+        self.frontier = [(hope, bound, self.on_rows(node)) for hope, bound, node in self.frontier]
         before = bound_of_rows(self.proof, self.types)
         self.aside = cuts_of_rows(self.aside, self.types)
         self.problem = replace(self.problem, data=unmerged(self.problem.data))
