@@ -129,11 +129,11 @@ POOL, LISTED_PER_ROW, SHORTER = 400_000, 200, 0.9
 """Clusters, in all and per row, up to which a list of them replaces pricing, faster beyond that;
 and the share of them at which the list is copied without the rest."""
 
-AIMED_PER_ROW, AIMED_FARTHER = 25, 0.1
+AIMED_PER_ROW, AIMED_FARTHER = 400, 0.1
 """Clusters per row of the first list that has a goal, twice as many each time, and how much of the
 gap a goal must promise to close."""
 
-HALF_WAY, NEAR = 0.5, 1e-3
+MOST_OF, NEAR = 0.8, 1e-3
 """Share of the gap that a goal is to close at most, and the relative gap below which the best
 partition itself is the goal."""
 
@@ -577,7 +577,7 @@ class Engine:
             near = left < NEAR * self.upper()
             if near and not self.frontier:
                 return
-            goal = self.target() if near else self.lower + HALF_WAY * left
+            goal = self.target() if near else self.lower + MOST_OF * left
             listed = list_clusters(pricer, proof, goal, self.listing(), wanted, self.links)
             if listed is None:
                 return

@@ -191,7 +191,7 @@ def test_goals_stop_at_the_best_partition(monkeypatch, cost):
         start = nearly(rng, best)
         with monkeypatch.context() as patch:
             forced(patch)
-            patch.setattr(engine, "HALF_WAY", 0.1)
+            patch.setattr(engine, "MOST_OF", 0.1)
             patch.setattr(engine, "AIMED_FARTHER", 0.0)
             patch.setattr(engine.Engine, "found", lambda self, clusters: False)
             s = kn.solve(
