@@ -242,12 +242,12 @@ class Engine:
                 self.alternate()
             else:
                 few = not self.master.large
-                if few:  # trees find good partitions of few rows, and prove something, too
-                    self.approach()
+                if few and self.approach():  # trees find good partitions of few rows, too
+                    return
                 if not self.frontier:
                     self.search_on(sampled)
-                if not few:
-                    self.approach()
+                if not few and self.approach():
+                    return
             self.enlist()
         if self.pool is None:
             self.finish(self.options.most_columns)
@@ -256,7 +256,8 @@ class Engine:
             self.shorten()
             self.tighten()
             self.shorten()
-            self.approach()
+            if self.approach():
+                return
         if self.options.branching and not self.done():
             if self.pool is not None or self.tell_rows_apart():
                 self.branch()
@@ -561,8 +562,8 @@ class Engine:
             self.look_at(Pool(self.pricer, listed.clusters, listed.costs))
         return self.pool is not None
 
-    def approach(self) -> None:
-        """Ever higher goals, each reached or proven out of reach, while lists would be too long.
+    def approach(self) -> bool:
+        """Ever higher goals, each reached or proven out of reach; True if a tree left nothing open.
 
         A list grows quickly with its cutoff, and a tree with the gap it has to close. With a goal
         below the cost of the best partition both stay small; the tree finds a partition below the
@@ -571,16 +572,16 @@ class Engine:
         pool, pricer, proof = self.pool, self.pricer, self.proof
         wanted = AIMED_PER_ROW * self.problem.n
         if pool is not None and len(pool) <= wanted:
-            return
+            return False
         while self.lists() and not self.done() and wanted <= POOL:
             left = self.target() - self.lower
             near = left < NEAR * self.upper()
             if near and not self.frontier:
-                return
+                return False
             goal = self.target() if near else self.lower + MOST_OF * left
             listed = list_clusters(pricer, proof, goal, self.listing(), wanted, self.links)
             if listed is None:
-                return
+                return False
             if listed.cutoff > self.lower + AIMED_FARTHER * left:
                 self.goal = listed.cutoff if listed.cutoff < self.target() else math.inf
                 self.look_at(Pool(pricer, listed.clusters, listed.costs))
@@ -588,11 +589,15 @@ class Engine:
                     self.generated = self.generate(self.links)
                     self.tighten()
                     self.shorten()
-                if not self.done():
+                searched = not self.done()
+                if searched:
                     self.branch()
                 self.goal, self.pool, self.proof = math.inf, pool, proof
                 self.pricer = self.generation.pricer = pricer
+                if searched and not self.frontier:
+                    return True
             wanted *= 2
+        return False
 
     def lists(self) -> bool:
         """Whether lists of clusters may replace pricing.

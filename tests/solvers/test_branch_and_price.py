@@ -13,10 +13,13 @@ from sizes import how_many
 
 import kanopy as kn
 from kanopy.solvers.branch_and_price import engine
+from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.branch_and_price.engine import Engine, Options
+from kanopy.solvers.branch_and_price.enumeration import choose
 from kanopy.solvers.branch_and_price.master import Master
 from kanopy.solvers.branch_and_price.method import cost_step
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
+from kanopy.solvers.branch_and_price.pricer_range import RangePricer
 from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search
 from kanopy.solvers.branch_and_price.subset_row import separate
@@ -267,6 +270,47 @@ def test_a_least_number_of_clusters_leaves_the_master_feasible():
     master.bound_count(0, 2)
     master.add(np.array([[0, 1, 2, 3, 4]], dtype=np.int32), np.array([5.0]))
     assert master.solve().value == pytest.approx(15.0)
+
+
+def test_artificial_columns_do_not_become_dearer_by_themselves():
+    """The first counts for clusters once a number of them is asked for, and costs accordingly."""
+    copies = np.array([3, 1, 1, 1])
+    master = Master(copies, 2, np.full(4, 1.0), 1.0)
+    master.bound_count(2, 3)
+    before = master.artificial_costs
+    assert before.tolist() == [3.0, 1.0, 1.0, 1.0]
+    for _ in range(3):
+        master.raise_artificials(np.empty(0, dtype=np.intp))
+        master.price_artificials(master.artificial_costs)
+    assert master.artificial_costs.tolist() == before.tolist()
+    master.raise_artificials(np.array([1]), 1e3)
+    master.price_artificials(before)
+    assert master.artificial_costs.tolist() == before.tolist()
+
+
+def test_a_mip_with_a_cutoff_finds_the_best_partition_below_it_or_none():
+    rng = np.random.default_rng(3)
+    for seed in range(how_many(20, 300)):
+        data = random_instance(np.random.default_rng(seed), "range", int(rng.integers(6, 10)))
+        pricer = RangePricer(data, 2)
+        every = pricer.price(
+            Duals(np.zeros(len(data.counts))),
+            Cuts(),
+            Restrictions(),
+            Search(per_root=0, threshold=np.inf),
+        )
+        best = optimum(data, 2, "range")
+        clock = Clock(math.inf, lambda: False)
+        args = (every.clusters, every.costs, pricer.multiplicities, 2, clock)
+        above = choose(*args, cutoff=best + 0.1)
+        assert above.optimal
+        assert above.clusters is not None
+        assert above.bound == pytest.approx(best, rel=1e-6, abs=1e-6)
+        if best > 0.1:
+            below = choose(*args, cutoff=best - 0.05)
+            assert below.optimal
+            assert below.clusters is None
+            assert best - 0.0501 <= below.bound <= best
 
 
 def test_purging_and_dropping_leave_the_optimum():
