@@ -15,6 +15,10 @@ list of clusters, since a MIP can settle what such pairs leave; elsewhere rows a
 Over a list, a node's children know only the clusters that the node's own reduced costs leave: by
 :mod:`enumeration`, a partition below the target that respects the node's decisions holds no others,
 and the children's decisions only add to them.
+
+With a goal below the cost of the best partition, the list is complete for partitions cheaper than
+the goal only. A node in which there are none is not closed for good: its bound is the goal, and it
+is where a tree with a higher goal and a longer list goes on.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 The restricted master and its duals follow 002 and 000, chapter 4; see also Ji and Mitchell (2007)
 and Aloise, Hansen, Rocha and Santi, *Column generation bounds for numerical microaggregation*
-(Journal of Global Optimization, 2014).
+(Journal of Global Optimization, 2014). Where the best partition known is far from the bound, trees
+aim at goals in between, see :meth:`Engine.approach`; such guesses of the optimum are usual in exact
+methods for routing.
 """
 
 from __future__ import annotations
