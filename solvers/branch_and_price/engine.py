@@ -120,9 +120,9 @@ CUT_SHARE = 0.1
 LARGE_CUT_SHARE = 0.25
 """The same where clusters are large: the partition comes from a local search then."""
 
-FIRST_SEARCH, LAST_SEARCH, FAR_SEARCH = 0.2, 0.5, 0.05
+FIRST_SEARCH, LAST_SEARCH, FAR_SEARCH = 0.2, 0.5, 0.03
 """Shares of the time left of that local search: before the relaxation and, each time, at the end;
-and of one for other tables where the gap is wide."""
+and, for other tables, after a goal if the gap is still wide."""
 
 LIST_SHARE = 0.05
 """Share of the time left that a list of clusters may take."""
@@ -243,12 +243,12 @@ class Engine:
             if self.large:
                 self.alternate()
             else:
-                few = not self.master.large
-                if few and self.approach():  # trees find good partitions of few rows, too
+                soon = self.trees_come_next()
+                if soon and self.approach():
                     return
                 if not self.frontier:
                     self.search_on(sampled)
-                if not few and self.approach():
+                if not soon and self.approach():
                     return
             self.enlist()
         if self.pool is None:
@@ -278,8 +278,6 @@ class Engine:
             return
         before = self.upper()
         first = self.far() or self.step > 0
-        if self.far() and self.step == 0:
-            self.search_locally(FAR_SEARCH)
         if first:
             self.dives(2 if self.step == 0 else 1)
         self.polish()
@@ -598,8 +596,17 @@ class Engine:
                 self.pricer = self.generation.pricer = pricer
                 if searched and not self.frontier:
                     return True
+                if self.far():
+                    self.search_locally(FAR_SEARCH)
             wanted *= 2
         return False
+
+    def trees_come_next(self) -> bool:
+        """Whether goals come before other ways to better partitions: trees of few rows find them.
+
+        They prove something, too.
+        """
+        return self.far() and self.lists() and not self.master.large
 
     def lists(self) -> bool:
         """Whether lists of clusters may replace pricing.
@@ -657,10 +664,12 @@ class Engine:
             )
             if listed is None:
                 return optimal
-            begin = now()
+            begin, before = now(), self.upper()
             _, solved = self.choose_from(listed, self.proof, self.links, SAMPLE_NODES, seconds)
             optimal |= solved
             quick = solved and now() - begin < QUICK
+            if self.trees_come_next() and self.upper() == before:
+                return optimal
             if self.done() or not quick or listed.cutoff >= self.target():
                 return optimal
             most, seconds = int(MORE * most), LARGER_SECONDS
