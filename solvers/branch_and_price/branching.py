@@ -115,7 +115,7 @@ class Tree:
         self.heap = [Node(bound, hope, i, node) for i, (hope, bound, node) in enumerate(nodes)]
         heapq.heapify(self.heap)
         self.beyond: list[Node] = []  # nodes that hold no partition below the goal
-        if saved is None:
+        if saved is None and self.heap[0].restrictions == engine.links:  # the root
             self.heap[0].argument = engine.argument
         self.serial = len(nodes)
         # least bound of nodes closed short of the target by rounding
