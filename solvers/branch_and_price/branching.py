@@ -378,8 +378,9 @@ class Tree:
         master = self.engine.master
         found: list[Children] = []
         total = float(x.sum())
-        if min(total - math.floor(total), math.ceil(total) - total) > COUNT_FRACTION:
-            fewest, most = old.range_of_clusters(self.engine.problem.n, master.k)
+        fewest, most = old.range_of_clusters(self.engine.problem.n, master.k)
+        between = fewest <= total <= most  # rounding may exceed the range, whose children are empty
+        if between and min(total - math.floor(total), math.ceil(total) - total) > COUNT_FRACTION:
             found.append(
                 (
                     replace(old, clusters=(math.ceil(total), most)),

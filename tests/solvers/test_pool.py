@@ -1,6 +1,7 @@
 """Lists of clusters that take the place of pricing, and the search over them."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from sizes import how_many
 
 import kanopy as kn
 from kanopy.solvers.branch_and_price import branching, engine
+from kanopy.solvers.branch_and_price.argument import Argument
 from kanopy.solvers.branch_and_price.coefficients import cut_rows, right_hand_sides, violations
 from kanopy.solvers.branch_and_price.master import sorted_rows
 from kanopy.solvers.branch_and_price.pool import Pool
@@ -193,6 +195,8 @@ def test_goals_stop_at_the_best_partition(monkeypatch, cost):
             forced(patch)
             patch.setattr(engine, "MOST_OF", 0.1)
             patch.setattr(engine, "AIMED_FARTHER", 0.0)
+            if seed % 3 == 0:
+                patch.setattr(branching, "COUNT_FRACTION", 0.0)
             patch.setattr(engine.Engine, "found", lambda self, clusters: False)
             s = kn.solve(
                 data,
@@ -206,6 +210,22 @@ def test_goals_stop_at_the_best_partition(monkeypatch, cost):
         assert s.bound <= best.objective + 1e-7, seed
         raised += s.bound > 0.9 * best.objective
     assert raised > 5
+
+
+def test_only_the_root_carries_the_argument_of_the_whole():
+    """A tree that goes on after a goal may begin with one node that is not the root."""
+    root = Restrictions()
+    for node, carries in ((root, True), (Restrictions(apart=((0, 1),)), False)):
+        of_tree = SimpleNamespace(
+            frontier=[(1.0, 1.0, node)],
+            links=root,
+            leaves=math.inf,
+            pool=None,
+            argument=Argument(root),
+            master=SimpleNamespace(artificial_costs=np.ones(3)),
+        )
+        tree = branching.Tree(of_tree)
+        assert (tree.heap[0].argument is of_tree.argument) == carries
 
 
 def test_violations_are_those_of_the_rows_of_the_master():
