@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.argument import Argument
 from kanopy.solvers.branch_and_price.column_generation import Bound
-from kanopy.solvers.branch_and_price.components import components
 from kanopy.solvers.branch_and_price.engine import POOL, SHORTER, Engine
 from kanopy.solvers.branch_and_price.enumeration import list_clusters
 from kanopy.solvers.branch_and_price.master import Relaxation
+from kanopy.solvers.branch_and_price.pool import respecting
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.saved_tree import SavedTree
 from kanopy.solvers.clock import now
@@ -287,8 +287,7 @@ class Tree:
     def forbid(self, restrictions: Restrictions, listed: NDArray[np.int32] | None = None) -> None:
         """Bound columns that break a decision or are not listed to 0, and how many clusters."""
         master = self.engine.master
-        closed = components(restrictions, master.types)
-        allowed = closed.allows(master.clusters)
+        allowed = respecting(master.clusters, restrictions, master.types)
         if self.whole is not None and listed is not None:
             fresh = self.whole.places(master.clusters[len(self.places) :])
             self.places = np.concatenate([self.places, fresh])
@@ -301,12 +300,9 @@ class Tree:
     def try_child(self, old: Restrictions, child: Restrictions, upper: NDArray[np.float64]) -> None:
         """Apply what ``child`` decides beyond ``old``, whose bounds of columns are ``upper``."""
         master = self.engine.master
-        broken = np.zeros(len(master), dtype=bool)
-        for a, b in child.together[len(old.together) :]:
-            broken |= (master.clusters == a).any(axis=1) != (master.clusters == b).any(axis=1)
-        for a, b in child.apart[len(old.apart) :]:
-            broken |= (master.clusters == a).any(axis=1) & (master.clusters == b).any(axis=1)
-        master.bound_columns(np.zeros(len(master)), np.where(broken, 0.0, upper))
+        more = Restrictions(child.apart[len(old.apart) :], child.together[len(old.together) :])
+        allowed = respecting(master.clusters, more, master.types)
+        master.bound_columns(np.zeros(len(master)), np.where(allowed, upper, 0.0))
         master.bound_count(*child.range_of_clusters(self.engine.problem.n, master.k))
 
     def enumerate(self, bound: Bound, restrictions: Restrictions) -> float:

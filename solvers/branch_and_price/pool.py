@@ -100,15 +100,8 @@ class Pool:
         )
 
     def allowed(self, restrictions: Restrictions) -> NDArray[np.bool_]:
-        """Which clusters respect the decisions and, in a dive, fit into the rows left.
-
-        A cluster that respects every pair respects what follows from several pairs, too.
-        """
-        allowed = np.ones(len(self), dtype=bool)
-        if restrictions.together or restrictions.apart:
-            together = np.array(restrictions.together, dtype=np.int64).reshape(-1, 2)
-            apart = np.array(restrictions.apart, dtype=np.int64).reshape(-1, 2)
-            _check_pairs(self.clusters, together, apart, len(self._whole), allowed)
+        """Which clusters respect the decisions and, in a dive, fit into the rows left."""
+        allowed = respecting(self.clusters, restrictions, len(self._whole))
         if self.multiplicities is not self._whole:
             _check_copies(self.clusters, self.multiplicities, allowed)
         return allowed
@@ -138,6 +131,25 @@ def _best_of_each(found: Ints, roots: NDArray[np.int32], reduced: Floats, most: 
     kept = np.arange(len(roots)) - first < most
     best: Ints = np.sort(found[order[kept]])
     return best
+
+
+def respecting(
+    clusters: NDArray[np.int32], decisions: Restrictions, types: int
+) -> NDArray[np.bool_]:
+    """Which clusters respect every pair, and so what follows from several pairs, too.
+
+    >>> rows = np.array([[0, 1, 4], [1, 2, 3], [2, 3, -1]], dtype=np.int32)
+    >>> respecting(rows, Restrictions(together=((0, 1),)), 5).tolist()
+    [True, False, True]
+    >>> respecting(rows, Restrictions(apart=((0, 1),)), 5).tolist()
+    [False, True, True]
+    """
+    allowed = np.ones(len(clusters), dtype=bool)
+    if decisions.together or decisions.apart:
+        together = np.array(decisions.together, dtype=np.int64).reshape(-1, 2)
+        apart = np.array(decisions.apart, dtype=np.int64).reshape(-1, 2)
+        _check_pairs(clusters, together, apart, types, allowed)
+    return allowed
 
 
 @kernel
