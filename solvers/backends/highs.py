@@ -14,6 +14,9 @@ from kanopy.models.linear_form import LinearForm
 from kanopy.solvers.backends.protocol import BackendResult, Capabilities, Limits, Progress
 from kanopy.solvers.backends.watch import Ended, Watch
 
+HEURISTICS = ("feasibility_jump", "rins", "rens", "root_reduced_cost")
+"""HiGHS' heuristics that are run by default."""
+
 
 class HighsBackend:
     """HiGHS, embedded and free; no quadratic objectives.
@@ -67,8 +70,9 @@ class _Search:
 
     def run(self) -> Ended:
         """Solve, and decide between infeasible and unbounded where HiGHS does not."""
-        solver, status = self.attempt(presolve="choose")
-        if status == self.status.kInfeasible:
+        proving = math.isfinite(self.watch.limits.cutoff)
+        solver, status = self.attempt(presolve="off" if proving else "choose")
+        if status == self.status.kInfeasible and not proving:
             # Presolve may be wrong about that (HiGHS issues 2585, 3296), so it takes two: what the
             # program itself says without presolve counts.
             self.watch.forget_bound()
@@ -178,8 +182,12 @@ class _Search:
             "mip_rel_gap": limits.relative_gap,
             "mip_abs_gap": limits.absolute_gap,
             "mip_max_nodes": limits.nodes,
+            "objective_bound": limits.cutoff,
         }.items():
             solver.setOptionValue(option, value)
+        if math.isfinite(limits.cutoff):
+            for heuristic in HEURISTICS:
+                solver.setOptionValue(f"mip_heuristic_run_{heuristic}", False)
         if solver.passModel(program) == highspy.HighsStatus.kError:
             raise RuntimeError("it does not take the program")
         for event in (solver.cbSimplexInterrupt, solver.cbIpmInterrupt, solver.cbMipInterrupt):

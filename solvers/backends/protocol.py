@@ -32,7 +32,9 @@ class Limits:
 
     ``interrupted`` is asked at least twice a second; whatever ends the search, the best solution
     and bound so far are returned within two seconds. ``nodes`` of branch-and-bound are counted by
-    HiGHS only.
+    HiGHS only. With a ``cutoff``, only points of a lower objective are wanted: the answer is
+    ``infeasible`` if there are none, and no bound exceeds it. HiGHS prunes by it and, since such a
+    point is hardly ever expected, does without presolve and heuristics.
     """
 
     seconds: float = math.inf
@@ -42,6 +44,7 @@ class Limits:
     threads: int = 1
     seed: int = 0
     interrupted: Callable[[], bool] = lambda: False
+    cutoff: float = math.inf
 
 
 Progress = Callable[[NDArray[np.float64] | None, float], None]

@@ -120,10 +120,10 @@ class Watch:
         return True
 
     def prove(self, bound: float) -> None:
-        """Raise the lower bound."""
+        """Raise the lower bound; points from the cutoff on were not looked for."""
         if math.isfinite(bound):
             with self._lock:
-                self.bound = max(self.bound, bound)
+                self.bound = max(self.bound, min(bound, self.limits.cutoff))
 
     def forget_bound(self) -> None:
         """Take back what a solver claimed on the way to an answer that is in doubt."""
@@ -207,7 +207,7 @@ class Watch:
             status=status,
             x=x,
             objective=objective,
-            bound=math.inf if status == "infeasible" else min(bound, objective),
+            bound=self.limits.cutoff if status == "infeasible" else min(bound, objective),
             seconds=time.perf_counter() - self.began,
             message=message,
             duals=ended.duals if status == "optimal" else None,
@@ -223,6 +223,8 @@ class Watch:
                 f"{self.solver} claims the lower bound {bound}, but a point of value {objective} "
                 "exists; try another back-end"
             )
+        if found and objective >= self.limits.cutoff and ended.status in ("optimal", "infeasible"):
+            return "infeasible", ended.message
         if found and ended.status == "infeasible":
             return "failed", f"{self.solver} claims infeasibility, but a point exists"
         if ended.status in ("infeasible", "unbounded"):
