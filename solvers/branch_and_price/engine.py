@@ -98,7 +98,7 @@ STEP_NODES = 5000
 """The same where costs come in steps, or where branching is out of reach: a MIP over types goes
 farther than branching over rows."""
 
-FEW_PER_ROW, POOL_PER_ROW = 3, 2
+FEW_PER_ROW, POOL_PER_ROW = 3, 8
 """Columns per row of such a first stage where branching is at hand, and the same for a node whose
 clusters are listed already."""
 
@@ -131,9 +131,9 @@ POOL, LISTED_PER_ROW, SHORTER = 400_000, 200, 0.9
 """Clusters, in all and per row, up to which a list of them replaces pricing, faster beyond that;
 and the share of them at which the list is copied without the rest."""
 
-AIMED_PER_ROW, AIMED_FARTHER = 400, 0.1
-"""Clusters per row of the first list that has a goal, twice as many each time, and how much of the
-gap a goal must promise to close."""
+AIMED_PER_ROW, FEW_AIMED, AIMED_FARTHER = 400, 25, 0.1
+"""Clusters per row of the first list that has a goal, twice as many each time; the same where all
+that fit the gap are listed already; and how much of the gap a goal must promise to close."""
 
 MOST_OF, NEAR = 0.8, 1e-3
 """Share of the gap that a goal is to close at most, and the relative gap below which the best
@@ -283,8 +283,11 @@ class Engine:
         self.polish()
         if not first and self.upper() == before:
             self.dives(2)
-        if self.upper() < before:
+        while self.upper() < before:
+            before = self.upper()
             self.sample(SAMPLE_MORE)
+            if self.upper() < before:
+                self.polish()
 
     def branch(self, saved: SavedTree | None = None) -> None:
         """Search the tree, from where a saved one stopped."""
@@ -570,7 +573,7 @@ class Engine:
         goal, and the optimum then, or none, and the goal is a bound.
         """
         pool, pricer, proof = self.pool, self.pricer, self.proof
-        wanted = AIMED_PER_ROW * self.problem.n
+        wanted = (AIMED_PER_ROW if pool is None else FEW_AIMED) * self.problem.n
         if pool is not None and len(pool) <= wanted:
             return False
         while self.lists() and not self.done() and wanted <= POOL:
@@ -735,9 +738,10 @@ class Engine:
         """Best partition over the listed clusters and the incumbent, by a MIP."""
         mine = self.incumbent()
         fewest, most = restrictions.range_of_clusters(self.problem.n, self.problem.k)
-        # A start far above the bound only makes the program larger.
-        far = self.upper() > 1.2 * listed.cutoff or not fewest <= len(mine) <= most
-        far |= self.goal < self.upper()
+        # A start far above the bound only makes the program larger, and one that lies in another
+        # node takes back what was branched on.
+        elsewhere = restrictions is not self.links or self.goal < self.upper()
+        far = elsewhere or self.upper() > 1.2 * listed.cutoff
         mine = mine[: 0 if far else None]
         pool, start = with_start(listed.clusters, mine)
         costs = np.concatenate([listed.costs, self.costs(pool[len(listed.clusters) :])])
@@ -753,7 +757,7 @@ class Engine:
             self.run.seed,
             (fewest, most),
             most_nodes,
-            self.goal * (1 + CLOSED) if self.goal < self.upper() else math.inf,
+            self.target() * (1 + 0.5 * CLOSED) if elsewhere else math.inf,
         )
         if chosen.clusters is not None:
             self.found(chosen.clusters)

@@ -108,8 +108,7 @@ def choose(
 
     ``step`` > 0 says that all costs are multiples of it, ``start`` how often each cluster is used
     in a known partition. The cuts hold for every partition; they only speed the search up. With a
-    ``cutoff`` instead of a start, only a cheaper partition is looked for: a column of that cost
-    holds all rows at once, and the MIP begins with it.
+    ``cutoff`` instead of a start, only a cheaper partition is looked for.
     """
     if len(clusters) == 0:
         return Chosen(None, math.inf, True)
@@ -122,13 +121,9 @@ def choose(
     shape = (number + 1 + len(cuts), len(clusters))
     matrix = sp.csr_array(sp.csc_array((values, rows, starts), shape=shape))
     uses = _most_uses(starts, rows, values, sides)
-    if math.isfinite(cutoff):
-        none = sp.csr_array(np.concatenate([sides, [most], right])[:, None])
-        matrix = sp.csr_array(sp.hstack([matrix, none]))
-        costs, uses = np.append(costs, cutoff), np.append(uses, 1.0)
-        start = np.zeros(len(costs))
-        start[-1] = 1.0
     total = float(costs @ start) if start is not None else float(costs.mean() * shape[0] / k)
+    if math.isfinite(cutoff):
+        total = cutoff
     scale = SCALE / total if total > 0 else 1.0
     form = LinearForm(
         cost=costs * scale,
@@ -146,15 +141,14 @@ def choose(
         absolute_gap=max(1e-9, 0.99 * step * scale),
         seed=seed,
         interrupted=clock.stopping,
+        cutoff=cutoff * scale,
     )
     result = HighsBackend().solve(form, limits, start)
+    if result.status == "infeasible":
+        return Chosen(None, cutoff, True)
     chosen = None
     if result.x is not None:
-        times = np.round(result.x).astype(np.int64)
-        whole = len(times) == len(clusters) or times[-1] == 0
-        chosen = np.repeat(clusters, times[: len(clusters)], axis=0) if whole else None
-    if result.status == "infeasible":
-        return Chosen(None, math.inf, True)
+        chosen = np.repeat(clusters, np.round(result.x).astype(np.int64), axis=0)
     proven = result.bound / scale - MIP_SAFETY * abs(result.bound / scale)
     return Chosen(chosen, proven, result.status == "optimal")
 
