@@ -128,6 +128,24 @@ def test_random_integer_programs_against_brute_force(backend):
     assert 10 < infeasible < 60
 
 
+@every
+def test_only_points_below_a_cutoff_count(backend):
+    rng = np.random.default_rng(17)
+    for _ in range(60):
+        form = replace(random_program(rng), constant=float(rng.normal()))
+        best = brute_force(form)
+        if math.isinf(best):
+            assert backend.solve(form, Limits(cutoff=5.0)).status == "infeasible"
+            continue
+        margin = float(rng.choice([1e-3, 0.1, 5.0]))
+        bounds = []
+        above = Limits(cutoff=best + margin)
+        result = backend.solve(form, above, progress=lambda _, b, seen=bounds: seen.append(b))
+        check(form, result, best, bounds)
+        below = backend.solve(form, Limits(cutoff=best - margin))
+        assert (below.status, below.bound) == ("infeasible", best - margin)
+
+
 @every_quadratic
 def test_random_quadratic_programs_against_brute_force(backend):
     rng = np.random.default_rng(8)

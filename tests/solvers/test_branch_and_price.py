@@ -302,15 +302,15 @@ def test_a_mip_with_a_cutoff_finds_the_best_partition_below_it_or_none():
         best = optimum(data, 2, "range")
         clock = Clock(math.inf, lambda: False)
         args = (every.clusters, every.costs, pricer.multiplicities, 2, clock)
-        above = choose(*args, cutoff=best + 0.1)
-        assert above.optimal
-        assert above.clusters is not None
-        assert above.bound == pytest.approx(best, rel=1e-6, abs=1e-6)
-        if best > 0.1:
-            below = choose(*args, cutoff=best - 0.05)
-            assert below.optimal
-            assert below.clusters is None
-            assert best - 0.0501 <= below.bound <= best
+        margins = (0.1, 1e-6 * best) if best > 0.1 else (0.1,)
+        for margin in margins:
+            above = choose(*args, cutoff=best + margin)
+            assert above.optimal
+            assert above.clusters is not None
+            assert above.bound == pytest.approx(best, rel=1e-6, abs=1e-6)
+        for margin in margins if best > 0.1 else ():
+            below = choose(*args, cutoff=best - margin)
+            assert (below.clusters, below.bound, below.optimal) == (None, best - margin, True)
 
 
 def test_purging_and_dropping_leave_the_optimum():
