@@ -94,6 +94,10 @@ class _Search:
         """A run of HiGHS and its status."""
         solver = self.load(self.form.cost, self.form.integer)
         solver.setOptionValue("presolve", presolve)
+        cutoff = self.watch.limits.cutoff
+        solver.setOptionValue("objective_bound", cutoff)
+        for heuristic in HEURISTICS if math.isfinite(cutoff) else ():
+            solver.setOptionValue(f"mip_heuristic_run_{heuristic}", False)
         if self.form.integer.any():
             self.subscribe_to_incumbents(solver)
             if self.watch.start is not None:
@@ -182,12 +186,8 @@ class _Search:
             "mip_rel_gap": limits.relative_gap,
             "mip_abs_gap": limits.absolute_gap,
             "mip_max_nodes": limits.nodes,
-            "objective_bound": limits.cutoff,
         }.items():
             solver.setOptionValue(option, value)
-        if math.isfinite(limits.cutoff):
-            for heuristic in HEURISTICS:
-                solver.setOptionValue(f"mip_heuristic_run_{heuristic}", False)
         if solver.passModel(program) == highspy.HighsStatus.kError:
             raise RuntimeError("it does not take the program")
         for event in (solver.cbSimplexInterrupt, solver.cbIpmInterrupt, solver.cbMipInterrupt):

@@ -33,7 +33,8 @@ class Limits:
     ``interrupted`` is asked at least twice a second; whatever ends the search, the best solution
     and bound so far are returned within two seconds. ``nodes`` of branch-and-bound are counted by
     HiGHS only. With a ``cutoff``, only points of a lower objective are wanted: the answer is
-    ``infeasible`` if there are none, and no bound exceeds it. HiGHS prunes by it and, since such a
+    ``infeasible`` if there are none (with a point, if a dearer one was met), and no bound exceeds
+    it. HiGHS prunes by it and, since such a
     point is hardly ever expected, does without presolve and heuristics.
     """
 

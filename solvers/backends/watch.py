@@ -223,8 +223,11 @@ class Watch:
                 f"{self.solver} claims the lower bound {bound}, but a point of value {objective} "
                 "exists; try another back-end"
             )
-        if found and objective >= self.limits.cutoff and ended.status in ("optimal", "infeasible"):
-            return "infeasible", ended.message
+        cutoff = self.limits.cutoff
+        if found and objective >= cutoff:  # a solver may know nothing of the cutoff
+            proven = bound >= cutoff - ROUNDING * max(1.0, abs(cutoff))
+            if ended.status == "infeasible" or (ended.status == "optimal" and proven):
+                return "infeasible", ended.message
         if found and ended.status == "infeasible":
             return "failed", f"{self.solver} claims infeasibility, but a point exists"
         if ended.status in ("infeasible", "unbounded"):

@@ -757,7 +757,7 @@ class Engine:
             self.run.seed,
             (fewest, most),
             most_nodes,
-            self.target() * (1 + 0.5 * CLOSED) if elsewhere else math.inf,
+            self.cutoff() if elsewhere else math.inf,
         )
         if chosen.clusters is not None:
             self.found(chosen.clusters)
@@ -888,6 +888,12 @@ class Engine:
         if self.step > 0:
             return upper - 0.999 * self.step
         return min(upper * (1 - CLOSED), self.goal)
+
+    def cutoff(self) -> float:
+        """A little above the target, so that rounding hides no partition below that."""
+        if self.step > 0:
+            return self.upper() - 0.99 * self.step
+        return self.target() * (1 + 0.5 * CLOSED)
 
     def done(self) -> bool:
         """Whether the gap is closed or the run is to stop."""

@@ -145,7 +145,7 @@ def choose(
     )
     result = HighsBackend().solve(form, limits, start)
     if result.status == "infeasible":
-        return Chosen(None, cutoff, True)
+        return Chosen(None, cutoff * (1 - MIP_SAFETY), True)
     chosen = None
     if result.x is not None:
         chosen = np.repeat(clusters, np.round(result.x).astype(np.int64), axis=0)

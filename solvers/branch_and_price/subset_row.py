@@ -131,7 +131,8 @@ def separate(
     pairs, fewer = (_partners(*point[:5], touched, most) for most in (PARTNERS, FEW_PARTNERS))
     found: dict[tuple[tuple[int, ...], int], float] = {}
     first = list(kinds) or kinds_of_cuts(multiplicities, k)
-    for tried, (held, divisor) in enumerate([*first, *(() if kinds else LARGE)]):
+    further = [] if kinds else [kind for kind in LARGE if kind not in first]
+    for tried, (held, divisor) in enumerate([*first, *further]):
         if tried >= len(first) and len(found) > FEW_CUTS * number:
             break
         wanted = np.array(held, dtype=np.int64)

@@ -146,6 +146,17 @@ def test_only_points_below_a_cutoff_count(backend):
         assert (below.status, below.bound) == ("infeasible", best - margin)
 
 
+def test_a_point_above_the_cutoff_that_is_optimal_up_to_a_gap_excludes_no_other():
+    watched = watch.Watch("solver", program([8, 4], [(1, [1, 1], 1)]), Limits(cutoff=6.0))
+    for gap in (5.0, 1e-9):
+        watched.limits = Limits(cutoff=6.0, absolute_gap=gap)
+        watched.offer(np.array([1.0, 0.0]))
+        watched.prove(3.5)
+        result = watched.run(lambda: watch.Ended("optimal"), lambda: None)
+        assert result.status != "infeasible"
+        assert result.bound <= 4
+
+
 @every_quadratic
 def test_random_quadratic_programs_against_brute_force(backend):
     rng = np.random.default_rng(8)

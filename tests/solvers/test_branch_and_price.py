@@ -310,7 +310,8 @@ def test_a_mip_with_a_cutoff_finds_the_best_partition_below_it_or_none():
             assert above.bound == pytest.approx(best, rel=1e-6, abs=1e-6)
         for margin in margins if best > 0.1 else ():
             below = choose(*args, cutoff=best - margin)
-            assert (below.clusters, below.bound, below.optimal) == (None, best - margin, True)
+            assert (below.clusters, below.optimal) == (None, True)
+            assert (best - margin) * (1 - 1e-7) < below.bound < best
 
 
 def test_purging_and_dropping_leave_the_optimum():
