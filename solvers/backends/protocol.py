@@ -34,8 +34,8 @@ class Limits:
     and bound so far are returned within two seconds. ``nodes`` of branch-and-bound are counted by
     HiGHS only. With a ``cutoff``, only points of a lower objective are wanted: the answer is
     ``infeasible`` if there are none (with a point, if a dearer one was met), and no bound exceeds
-    it. HiGHS prunes by it and, since such a
-    point is hardly ever expected, does without presolve and heuristics.
+    it. HiGHS prunes by it and, since such a point is hardly ever expected, does without presolve
+    and heuristics.
     """
 
     seconds: float = math.inf

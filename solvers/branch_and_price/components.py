@@ -33,43 +33,13 @@ class Components:
     apart: NDArray[np.int64]
     contradictory: bool
 
-    def allows(
-        self, clusters: NDArray[np.int32], sizes: NDArray[np.int64] | None = None
-    ) -> NDArray[np.bool_]:
-        """Which clusters (rows of types padded by −1) respect all decisions."""
-        allowed = np.ones(len(clusters), dtype=bool)
-        number = len(self.of_type)
-        inside = np.zeros((len(clusters), number + 1), dtype=bool) if number <= 4000 else None
-        if inside is None:
-            return np.array([self._allows_one(row[row >= 0]) for row in clusters], dtype=bool)
-        rows = np.repeat(np.arange(len(clusters)), clusters.shape[1])
-        inside[rows, clusters.ravel()] = True  # the padding −1 is the spare last column
-        for c in np.flatnonzero(np.diff(self.starts) > 1):
-            held = inside[:, self.members[self.starts[c] : self.starts[c + 1]]]
-            allowed &= held.all(axis=1) | ~held.any(axis=1)
-        for t in np.flatnonzero(np.diff(self.apart_starts)):
-            others = self.apart[self.apart_starts[t] : self.apart_starts[t + 1]]
-            allowed &= ~(inside[:, t] & inside[:, others].any(axis=1))
-        return allowed
-
-    def _allows_one(self, cluster: NDArray[np.int32]) -> bool:
-        held = set(cluster.tolist())
-        for t in held:
-            c = self.of_type[t]
-            if any(x not in held for x in self.members[self.starts[c] : self.starts[c + 1]]):
-                return False
-            others = self.apart[self.apart_starts[t] : self.apart_starts[t + 1]]
-            if any(x in held for x in others.tolist()):
-                return False
-        return True
-
 
 def components(restrictions: Restrictions, number: int) -> Components:
     """Close the decisions over ``number`` types.
 
     >>> closed = components(Restrictions(apart=((0, 2),), together=((0, 1),)), 4)
-    >>> closed.allows(np.array([[0, 1, 3], [1, 2, 3], [2, 3, -1]], dtype=np.int32)).tolist()
-    [True, False, True]
+    >>> closed.of_type.tolist(), closed.apart[closed.apart_starts[1] :].tolist()
+    ([0, 0, 1, 2], [2, 0, 1])
     """
     parent = list(range(number))
 
