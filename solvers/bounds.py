@@ -27,9 +27,10 @@ from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.costs import check_cost, default_cost, refuse_added
 from kanopy.solvers.kernels.inner import kernel
+from kanopy.solvers.kernels.nearby import Nearby
 from kanopy.solvers.problem import check_k
 
-BLOCK = 20_000
+BLOCK = 5000
 """Rows whose neighbours are sought at a time."""
 
 
@@ -77,14 +78,11 @@ def less_rounding(data: Microdata, cost: str, bound: float) -> float:
 
 def _bound(data: Microdata, k: int, cost: str, stopping: Callable[[], bool]) -> float:
     if cost == "sse":
-        from scipy.spatial import cKDTree
-
-        tree, squares = cKDTree(data.points), 0.0
+        nearby, squares = Nearby(data.points), 0.0
         for start in range(0, data.n, BLOCK):
             if stopping():
                 break
-            distances = np.asarray(tree.query(data.points[start : start + BLOCK], k)[0])
-            squares += float((distances**2).sum())
+            squares += float(nearby.nearest(start, min(start + BLOCK, data.n), k)[1].sum())
         return squares / (2 * k)
     widths = data.upper - data.lower
     # Far from 0, the factors would round away what values differ by.

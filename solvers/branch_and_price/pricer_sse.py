@@ -1,7 +1,7 @@
 """Pricing for ``sse``: the clusters of least reduced cost, by a search on squared distances.
 
 The search itself and the proofs of its rules are in :mod:`search_sse`. Up to ``MATRIX`` types it
-reads a full distance matrix; above, each root asks a k-d tree for the types it could pay for: a
+reads a full distance matrix; above, each root asks an index for the types it could pay for: a
 cluster that holds the root i and y costs at least D_iy/2, and all its duals are at most that of i
 (roots come by falling duals), so D_iy < 2·(threshold + m·dual_i + count) is necessary.
 """
@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from kanopy.instances.microdata import Microdata
 from kanopy.solvers.branch_and_price.components import components
@@ -21,6 +20,7 @@ from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced, Restrictions, Search
 from kanopy.solvers.branch_and_price.search_sse import search_roots
 from kanopy.solvers.clock import now
+from kanopy.solvers.kernels.nearby import Nearby
 
 MATRIX = 2000
 """Types up to which all squared distances are kept; above, lists of near types are far faster."""
@@ -34,8 +34,8 @@ PAIRED = 30
 EXTREME = 200
 """Points beyond 2^±EXTREME are scaled: their squares are near what the search takes for ∞, or 0."""
 
-_BLOCK = 500
-"""Roots whose neighbours are asked of the k-d tree at a time."""
+_BLOCK = 100
+"""Roots whose neighbours are asked for at a time."""
 
 
 class SsePricer:
@@ -57,12 +57,11 @@ class SsePricer:
         self._square = unit * unit
         self._scaled = self.points / unit
         self._matrix = np.empty((0, 0))
-        self._tree: cKDTree | None = None
-        if len(self._scaled) <= MATRIX:
+        self._nearby = Nearby(self._scaled)
+        self._listed = len(self._scaled) > MATRIX
+        if not self._listed:
             self._matrix = _squared_distances(self._scaled)
-        else:
-            self._tree = cKDTree(self._scaled)
-        self._near = _nearest_sums(self._scaled, self.multiplicities, self.largest - 2)
+        self._near = _nearest_sums(self._nearby, self.multiplicities, self.largest - 2)
 
     def cost(self, cluster: NDArray[np.int32]) -> float:
         """Sum of squared distances to the mean, of any number of types with repetition."""
@@ -121,20 +120,20 @@ class SsePricer:
         none = np.empty(0, dtype=np.int64)
         lists = (none, none)
         while begin < number:
-            if self._tree is None:
+            if not self._listed:
                 block_end = number
             elif begin >= block_end:
-                if now() > search.deadline:  # neighbours of a block take a second by themselves
+                if now() > search.deadline:  # neighbours of a block may take a second by themselves
                     complete = False
                     break
                 block_end = min(begin + _BLOCK, number)
                 lists = self._candidates(order[begin:block_end], duals, int(sizes[-1]), search)
                 block_begin = begin
-            offset = 0 if self._tree is None else begin - block_begin
+            offset = begin - block_begin if self._listed else 0
             begin, unfinished, capped, spent, count, clusters, of_size, _ = search_roots(
                 self._matrix,
                 self._scaled,
-                self._tree is None,
+                not self._listed,
                 self.k,
                 self.multiplicities,
                 self._near,
@@ -185,14 +184,10 @@ class SsePricer:
         self, roots: NDArray[np.int64], duals: Duals, largest: int, search: Search
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Types near enough to each root to share a wanted cluster with it, root included."""
-        assert self._tree is not None
         own = duals.types[roots]
         gain = np.where(own > 0, largest * own, self.k * own)
-        reach = np.sqrt(np.maximum(0.0, 2.0 * (search.threshold + gain + duals.count)))
-        lists = self._tree.query_ball_point(self._scaled[roots], reach * (1 + 1e-9) + 1e-300)
-        starts = np.concatenate(([0], np.cumsum([len(near) for near in lists]))).astype(np.int64)
-        types = [np.sort(np.asarray(near, dtype=np.int64)) for near in lists]
-        return starts, np.concatenate(types) if types else np.empty(0, dtype=np.int64)
+        squared = np.maximum(0.0, 2.0 * (search.threshold + gain + duals.count))
+        return self._nearby.within(roots, squared * (1 + 2e-9) + 1e-300)
 
     def _priced(
         self,
@@ -273,15 +268,11 @@ def _squared_distances(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return matrix
 
 
-def _nearest_sums(
-    points: NDArray[np.float64], copies: NDArray[np.int64], most: int
-) -> NDArray[np.float64]:
+def _nearest_sums(nearby: Nearby, copies: NDArray[np.int64], most: int) -> NDArray[np.float64]:
     """``[x, t]``: sum of the t least squared distances of a copy of x to other rows; ∞ if fewer."""
-    number = len(points)
-    wanted = min(most + 1, number)
-    distance, types = cKDTree(points).query(points, wanted)
-    squared = np.asarray(distance).reshape(number, wanted) ** 2 * (1 - 1e-12)
-    near = np.asarray(types).reshape(number, wanted)
+    number = len(copies)
+    near, squared = nearby.nearest(0, number, min(most + 1, number))
+    squared *= 1 - 1e-12
     times = copies[near] - (near == np.arange(number)[:, None])
     sums = np.full((number, most + 1), np.inf)
     sums[:, 0] = 0.0

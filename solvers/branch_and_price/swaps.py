@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricer_sse import SsePricer, cut_lists
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Priced
 from kanopy.solvers.branch_and_price.search_sse import count_in, due
 from kanopy.solvers.kernels.inner import inner, kernel
+from kanopy.solvers.kernels.nearby import Nearby
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,8 +42,7 @@ class Swaps:
         # from the middle, or squares of points far from 0 would be rounded
         self._points = np.ascontiguousarray(pricer.points - pricer.points.mean(axis=0))
         wanted = min(NEIGHBOURS + 1, len(self._points))
-        near = cKDTree(self._points).query(self._points, wanted)[1]
-        self._near = near.reshape(len(self._points), wanted).astype(np.int64)
+        self._near = Nearby(self._points).nearest(0, len(self._points), wanted)[0].astype(np.int64)
 
     def price(
         self,

@@ -48,6 +48,7 @@ from kanopy.solvers.kernels.ils import (
 )
 from kanopy.solvers.kernels.ils_costs import PRICE, Losses, Mismatches, SquaredErrors, Table
 from kanopy.solvers.kernels.inner import kernel
+from kanopy.solvers.kernels.nearby import Nearby
 from kanopy.solvers.kernels.quick import quick_partition
 from kanopy.solvers.problem import Outcome, Problem
 from kanopy.solvers.registry import register
@@ -100,8 +101,8 @@ ONA_ROWS = 20_000
 _WINDOW = 20_000
 """Distinct rows up to which all are compared for neighbours; above, those near in sorted order."""
 
-_TYPES, _POINTS = 2000, 10_000
-"""Types, and points in a tree, whose neighbours are sought between two looks at the clock."""
+_SLICE = 2000
+"""Types or points whose neighbours are sought between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -496,10 +497,10 @@ def neighbour_lists(
         numbers = _scaled(data)[first] if cost == "range" else np.empty((len(first), 0))
         codes = data.codes[first]
         near_types = np.full((len(first), min(wanted, max(1, len(first) - 1))), -1, dtype=np.int32)
-        for begin in range(0, len(first), _TYPES):
+        for begin in range(0, len(first), _SLICE):
             if begin and stopping():
                 break
-            end = min(begin + _TYPES, len(first))
+            end = min(begin + _SLICE, len(first))
             _nearest_types(numbers, codes, unit, near_types, begin, end, _WINDOW)
     rows = _rows_of_types(near_types, data.types, order, starts, data.counts, wanted, seed)
     return np.asarray(rows)
@@ -509,16 +510,14 @@ def _nearest_points(
     points: NDArray[np.float64], several: int, stopping: Callable[[], bool]
 ) -> NDArray[np.int32]:
     """The nearest points of each, itself among them; when stopped, the last ones have any."""
-    from scipy.spatial import cKDTree
-
-    tree = cKDTree(points)
+    nearby = Nearby(points)
     number = len(points)
     near = ((np.arange(number)[:, None] + np.arange(several)) % number).astype(np.int32)
-    for begin in range(0, number, _POINTS):
+    for begin in range(0, number, _SLICE):
         if begin and stopping():
             break
-        block = points[begin : begin + _POINTS]
-        near[begin : begin + len(block)] = tree.query(block, several)[1].reshape(len(block), -1)
+        end = min(begin + _SLICE, number)
+        near[begin:end] = nearby.nearest(begin, end, several)[0]
     return near
 
 

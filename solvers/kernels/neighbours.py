@@ -500,3 +500,39 @@ def nearest(
             index.found[slot] = number
             if have == count:
                 limit = inflate(index.distances[count - 1] / least, margin)
+
+
+@inner
+def within(index: Index, vector: NDArray[np.float64], bound: float) -> int:
+    """Find all vectors of the tree within squared distance ``bound``; how many there are.
+
+    ``index.found`` holds their numbers in no particular order. For an index without factors and
+    spare blocks that was made for as many neighbours as vectors.
+    """
+    query = index.query
+    _rotate(index.rotation, vector, query)
+    limit = inflate(bound, index.margin[0])
+    first_leaf = (1 << index.counters[_LEVELS]) - 1
+    have = 0
+    index.waiting[0] = 0
+    pending = 1
+    while pending > 0:
+        pending -= 1
+        node = index.waiting[pending]
+        if box_distance(index.low[node], index.high[node], query) > limit:
+            continue
+        if node < first_leaf:
+            index.waiting[pending] = 2 * node + 1
+            index.waiting[pending + 1] = 2 * node + 2
+            pending += 2
+            continue
+        block = node - first_leaf
+        if _block_distances(index.blocks[block], query, limit, index.buffer) == 0:
+            continue
+        for i in range(index.fill[block]):
+            if index.buffer[i] <= limit:
+                number = index.members[block, i]
+                if squared_distance(index.source[number], vector) <= bound:
+                    index.found[have] = number
+                    have += 1
+    return have

@@ -82,7 +82,7 @@ def test_greedy_clusters_in_slices_are_the_same(monkeypatch):
 def test_neighbours_in_slices_are_the_same(monkeypatch):
     data = categories(60)
     whole = ils.neighbour_lists(data, "hamming", 5, 0)
-    monkeypatch.setattr(ils, "_TYPES", 7)
+    monkeypatch.setattr(ils, "_SLICE", 7)
     assert ils.neighbour_lists(data, "hamming", 5, 0).tolist() == whole.tolist()
     stopped = ils.neighbour_lists(data, "hamming", 5, 0, lambda: True)
     assert stopped.shape == whole.shape
