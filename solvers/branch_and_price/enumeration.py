@@ -34,6 +34,9 @@ MIP_SAFETY = 1e-8
 LISTING_NODES = 20_000_000
 """Nodes of a search for all clusters, spread evenly over the roots: some seconds at most."""
 
+TRIAL_SHARE = 0.5
+"""Share of the time left that a search may take if one for a lower cutoff can follow."""
+
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
@@ -69,12 +72,13 @@ def list_clusters(
     low, high = 0.0, cutoff - bound.value
     gap = high
     for _ in range(trials):
+        within = clock.within(TRIAL_SHARE * clock.remaining()) if trials > 1 else clock
         search = Search(
             threshold=gap,
             per_root=0,
             most_columns=most_columns + 1,
             most_nodes=1 + LISTING_NODES // len(pricer.multiplicities),
-            deadline=clock.deadline,
+            deadline=within.deadline,
         )
         priced = pricer.price(bound.duals, bound.cuts, restrictions or Restrictions(), search)
         if priced.complete and len(priced) <= most_columns:

@@ -130,6 +130,7 @@ class SsePricer:
                 lists = self._candidates(order[begin:block_end], duals, int(sizes[-1]), search)
                 block_begin = begin
             offset = begin - block_begin if self._listed else 0
+            began = now()
             begin, unfinished, capped, spent, count, clusters, of_size, _ = search_roots(
                 self._matrix,
                 self._scaled,
@@ -171,13 +172,15 @@ class SsePricer:
             if count:
                 found.append((clusters[:count], of_size[:count]))
             complete &= not capped
-            root_work = 4 * root_work if unfinished else _SLICE
             if search.most_columns and total >= search.most_columns:
                 complete &= not capped and begin >= number
                 break
-            if begin < number and now() > search.deadline:
+            more = min(4.0, (search.deadline - now()) / max(now() - began, 1e-6))
+            # A root that is not done begins anew with more work, if there is time for that.
+            if begin < number and more < (1.0 if unfinished else 0.0):
                 complete = False
                 break
+            root_work = int(more * root_work) if unfinished else _SLICE
         return self._priced(found, least, complete, nodes, duals, cuts, search)
 
     def _candidates(
