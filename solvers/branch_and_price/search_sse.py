@@ -64,6 +64,10 @@ _REFILTER = 250
 _SCAN = 50
 """Candidates that a scan looks at before it ends, roughly."""
 
+_MOST = 8192
+"""Candidates of a root at most, since all their distances are kept: half a gigabyte. With more, the
+search is not complete."""
+
 
 @kernel
 def _distance(matrix: Floats, points: Floats, a: int, b: int, use_matrix: bool) -> float:
@@ -545,7 +549,12 @@ def search_roots(
                     raw[i] = raw[nearest[i]]
                 survivors = most_candidates
 
+            if survivors > _MOST:
+                capped = True
+                break
             work += listed + survivors * survivors
+            if work - work_before >= root_work:  # their distances alone take too long
+                break
             # Their own little distance matrix, in units of 1/m.
             if survivors > room:
                 room = max(survivors, 2 * room)
