@@ -64,11 +64,12 @@ def _nearest(
     index: Index, begin: int, end: int, count: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     numbers = np.empty((end - begin, count), np.int32)
-    squared = np.empty((end - begin, count))
+    squared = np.zeros((end - begin, count))
     for i in range(begin, end):
-        nearest(index, index.source[i], count, np.inf, NONE, NONE)
-        numbers[i - begin] = index.found[:count]
-        squared[i - begin] = index.distances[:count]
+        numbers[i - begin] = i  # stays so where squares overflow
+        have = nearest(index, index.source[i], count, np.inf, NONE, NONE)
+        numbers[i - begin, :have] = index.found[:have]
+        squared[i - begin, :have] = index.distances[:have]
     return numbers, squared
 
 
