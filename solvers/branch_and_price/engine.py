@@ -91,14 +91,9 @@ REGION_NODES, REGION_SHARE, REGION_LIST = 20, 0.2, 0.5
 """Nodes of the MIP of a region, the share of the time left that all regions may take, and the share
 of that for a list of columns."""
 
-SOON_SHARE, SOON_SECONDS, SOON_SIZE = 0.15, 2.0, 30
-"""The share where all clusters are listed already, so that branching comes next; and there, the
-seconds of a MIP and the clusters of the first region."""
-
-LISTED_PER_TYPE, REGIONS_PER_TYPE, SOON_PER_TYPE = 10, 40, 15
+LISTED_PER_TYPE, REGIONS_PER_TYPE = 10, 40
 """Clusters per type that are listed for regions where costs come in steps: very many are then
-equally good, and the relaxation needs only some of them. The second elsewhere, or the third where
-branching comes next."""
+equally good, and the relaxation needs only some of them. The second elsewhere."""
 
 STEP_NODES = 5000
 """The same where costs come in steps, or where branching is out of reach: a MIP over types goes
@@ -263,7 +258,6 @@ class Engine:
             self.sample(SAMPLE_MORE)
             self.shorten()
             self.tighten()
-            self.polish()
             self.shorten()
             if self.approach():
                 return
@@ -791,13 +785,11 @@ class Engine:
         wide = self.upper() - self.lower > WIDE * self.upper()
         if self.done() or not wide or not self.options.dives or not self.master.large:
             return
-        soon = self.pool is not None
-        share = SOON_SHARE if soon else REGION_SHARE
-        clock = self.clock.within(share * self.clock.remaining())
+        clock = self.clock.within(REGION_SHARE * self.clock.remaining())
         clusters, costs = self.master.clusters, self.master.costs
         if not self.large:
-            per_type = SOON_PER_TYPE if soon else REGIONS_PER_TYPE
-            most = (LISTED_PER_TYPE if self.step > 0 else per_type) * self.master.types
+            per_type = LISTED_PER_TYPE if self.step > 0 else REGIONS_PER_TYPE
+            most = per_type * self.master.types
             part = clock.within(REGION_LIST * clock.remaining())
             listed = list_clusters(
                 self.pricer, self.proof, self.within(most), part, most, self.links
@@ -815,9 +807,6 @@ class Engine:
         relaxation = self.generated.relaxation
         if relaxation is None or clock.over():
             return
-        effort = Effort(nodes=REGION_NODES)
-        if self.pool is not None:
-            effort = Effort(SOON_SECONDS, REGION_NODES, SOON_SIZE)
         pool, uses = with_start(clusters, self.incumbent())
         costs = np.concatenate([costs, self.costs(pool[len(costs) :])])
         reduced = reduced_costs(pool, costs, relaxation.duals, self.master.cuts)
@@ -831,7 +820,7 @@ class Engine:
             self.problem.k,
             clock,
             self.run.rng,
-            effort,
+            Effort(nodes=REGION_NODES),
             self.step,
         )
         self.found(better)
