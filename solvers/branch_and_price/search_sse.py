@@ -65,8 +65,8 @@ _SCAN = 50
 """Candidates that a scan looks at before it ends, roughly."""
 
 _MOST = 8192
-"""Candidates of a root at most, since all their distances are kept: half a gigabyte. With more, the
-search is not complete."""
+"""Candidates of a root at most where all clusters are wanted, since all their distances are kept:
+half a gigabyte. With more, the list is not complete; a bound needs all candidates."""
 
 
 @kernel
@@ -549,7 +549,7 @@ def search_roots(
                     raw[i] = raw[nearest[i]]
                 survivors = most_candidates
 
-            if survivors > _MOST:
+            if keep == 0 and survivors > _MOST:
                 capped = True
                 break
             work += listed + survivors * survivors
