@@ -27,6 +27,7 @@ from kanopy.solvers.branch_and_price.column_generation import (
     ColumnGeneration,
     Generated,
 )
+from kanopy.solvers.branch_and_price.condensing import Condensation
 from kanopy.solvers.branch_and_price.diving import dive
 from kanopy.solvers.branch_and_price.enumeration import Listed, choose, list_clusters
 from kanopy.solvers.branch_and_price.master import FEW_ROWS, Master, Relaxation, sorted_rows
@@ -103,6 +104,9 @@ FEW_PER_ROW, POOL_PER_ROW = 3, 8
 """Columns per row of such a first stage where branching is at hand, and the same for a node whose
 clusters are listed already."""
 
+POOL_SECONDS = 2.5
+"""Seconds of that MIP: most are solved in less, and a node that is not is branched on."""
+
 COLUMNS_PER_ROW = 10
 """Columns per row up to which a MIP is expected to be faster than branching."""
 
@@ -135,6 +139,13 @@ and the share of them at which the list is copied without the rest."""
 AIMED_PER_ROW, FEW_AIMED, AIMED_FARTHER = 400, 25, 0.1
 """Clusters per row of the first list that has a goal, twice as many each time; the same where all
 that fit the gap are listed already; and how much of the gap a goal must promise to close."""
+
+CONDENSED, TRIALS = 60_000, 8
+"""Clusters of the first list that is condensed, twice as many each time, and tries to find a cutoff
+for about so many."""
+
+SAMPLED, SAMPLES = 5e-4, 3
+"""Relative gap above which a MIP looks for partitions in a condensed list, and how often at most."""
 
 MOST_OF, NEAR = 0.8, 1e-3
 """Share of the gap that a goal is to close at most, and the relative gap below which the best
@@ -236,11 +247,12 @@ class Engine:
             return
         self.relax()
         self.tighten()
+        condensed = self.condense()
         before = self.upper()
-        sampled = not self.large and self.sample(SAMPLE_FEW)
-        if self.upper() < before:  # what to expect of further cuts is known better now
-            self.tighten()
-        if self.far() or not self.enlist():
+        sampled = not condensed and not self.large and self.sample(SAMPLE_FEW)
+        if not condensed and self.upper() < before:
+            self.tighten()  # what to expect of further cuts is known better now
+        if not condensed and (self.far() or not self.enlist()):
             if self.large:
                 self.alternate()
             else:
@@ -255,7 +267,8 @@ class Engine:
         if self.pool is None:
             self.finish(self.options.most_columns)
         elif not self.frontier:
-            self.sample(SAMPLE_MORE)
+            if not condensed:
+                self.sample(SAMPLE_MORE)
             self.shorten()
             self.tighten()
             self.shorten()
@@ -566,6 +579,77 @@ class Engine:
             self.look_at(Pool(self.pricer, listed.clusters, listed.costs))
         return self.pool is not None
 
+    def condense(self) -> bool:
+        """Short lists of clusters that a better partition can hold, and better partitions.
+
+        The first lists are for cutoffs below the cost of the best partition known, which is far
+        from the optimum as yet: they bring better ones, until one list holds all that matter.
+        """
+        wanted = CONDENSED
+        while self.lists() and not self.large and wanted <= POOL and not self.done():
+            listed = self.list_about(wanted)
+            if listed is None:
+                return False
+            number = self.links.range_of_clusters(self.problem.n, self.problem.k)
+            short = Condensation(
+                listed.clusters,
+                listed.costs,
+                self.copies,
+                self.problem.k,
+                number,
+                self.proof.cuts,
+                min(listed.cutoff, self.target()),
+                self.clock,
+            )
+            self.improve_by(short, listed.cutoff)
+            if listed.cutoff >= self.target():
+                which = short.which
+                self.look_at(Pool(self.pricer, listed.clusters[which], listed.costs[which]))
+                self.generated = self.generate(self.links)
+                return True
+            wanted *= 2
+        return False
+
+    def improve_by(self, short: Condensation, cutoff: float) -> None:
+        """Better partitions out of a list that gets shorter by them, and a bound."""
+        for _ in range(SAMPLES):
+            if self.done():
+                return
+            before = self.upper()
+            short.target = min(cutoff, self.target())
+            short.tighten()
+            self.prove(Bound(min(short.bound, short.target)))
+            if before - self.lower > SAMPLED * before:
+                mine = self.incumbent()
+                short.sample(self.found, None if self.far() else (mine, self.costs(mine)))
+            if self.upper() == before or self.target() >= cutoff:
+                return
+        short.target = self.target()
+        short.tighten()
+        self.prove(Bound(min(short.bound, short.target)))
+
+    def list_about(self, wanted: int) -> Listed | None:
+        """A list of about so many clusters, or of all that fit the gap if these are fewer."""
+        best: Listed | None = None
+        clock, high = self.listing(), math.inf
+        proven, cutoff = self.proof.value, self.within(FEW_COLUMNS)
+        for _ in range(TRIALS):
+            listed = list_clusters(
+                self.pricer, self.proof, cutoff, clock, wanted, self.links, trials=1
+            )
+            if listed is None:
+                high = cutoff
+                cutoff = 0.5 * ((proven if best is None else best.cutoff) + high)
+            else:
+                best = listed
+                if cutoff >= self.target() or len(listed.costs) > 0.6 * wanted:
+                    break
+                farther = math.sqrt(0.9 * wanted / max(1, len(listed.costs))) * (cutoff - proven)
+                cutoff = min(proven + farther, 0.5 * (cutoff + high), self.target())
+            if clock.over():
+                break
+        return best
+
     def approach(self) -> bool:
         """Ever higher goals, each reached or proven out of reach; True if a tree left nothing open.
 
@@ -721,6 +805,8 @@ class Engine:
                 break
             target = self.target()
             seconds = self.share(ROOT_SHARE if root else NODE_SHARE)
+            if self.pool is not None:
+                seconds = POOL_SECONDS
             proven, optimal = self.choose_from(listed, bound, restrictions, most_nodes, seconds)
             value = max(value, min(listed.cutoff, target, proven))
             if not optimal or wanted >= most_columns or listed.cutoff >= target:

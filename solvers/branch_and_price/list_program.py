@@ -40,7 +40,7 @@ ARTIFICIAL = 30.0
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """Clusters and rows of a program, and a basis to begin with.
+    """Clusters and rows of a program.
 
     Attributes
     ----------
@@ -56,8 +56,6 @@ class Listing:
         Copies of each type.
     fewest
         Least number of clusters; the most is the side of that row.
-    basis
-        Of the artificial columns, the clusters and the rows; None to begin anew.
     """
 
     which: NDArray[np.int64]
@@ -66,17 +64,11 @@ class Listing:
     sides: Floats
     counts: NDArray[np.int64]
     fewest: int
-    basis: Any = None
 
     @property
     def types(self) -> int:
         """Number of types."""
         return len(self.counts)
-
-    @property
-    def number(self) -> tuple[int, int]:
-        """Least and most number of clusters."""
-        return self.fewest, int(self.sides[self.types])
 
     def lower(self) -> Floats:
         """Least values of the rows."""
@@ -152,8 +144,6 @@ class ListProgram:
         for option, value in options.items():
             highs.setOptionValue(option, value)
         highs.passModel(program)
-        if listing.basis is not None:
-            highs.setBasis(listing.basis)
         return highs
 
     def solve(self, seconds: float) -> bool:
@@ -188,31 +178,6 @@ class ListProgram:
         indices = (columns + self.listing.types + 1).astype(np.int32)
         zeros = np.zeros(len(indices))
         self._highs.changeColsBounds(len(indices), indices, zeros, zeros + most)
-
-    def probe(self, clusters: NDArray[np.bool_], number: tuple[int, int], iterations: int) -> float:
-        """Objective after some dual simplex iterations of a child: a hint, no bound.
-
-        The child is without some clusters, and has another least and most number of them.
-        """
-        highs = self._highs
-        basis = highs.getBasis()
-        columns = np.flatnonzero(clusters & self.open)
-        self._limit(columns, 0.0)
-        self._count(number)
-        highs.setOptionValue("simplex_iteration_limit", iterations)
-        highs.setOptionValue("time_limit", math.inf)
-        highs.run()
-        highs.setOptionValue("simplex_iteration_limit", 2**31 - 1)
-        value = float(highs.getInfo().objective_function_value) * self.unit
-        self._limit(columns, math.inf)
-        self._count(self.listing.number)
-        highs.setBasis(basis)
-        return value
-
-    def _count(self, number: tuple[int, int]) -> None:
-        fewest, most = number
-        lower = float(fewest) if fewest > 0 else -math.inf
-        self._highs.changeRowBounds(self.listing.types, lower, float(most))
 
     def keep(self, clusters: NDArray[np.bool_]) -> None:
         """Delete the other clusters, but for basic ones, which are only limited to 0."""
@@ -289,7 +254,3 @@ class ListProgram:
         rows -= np.floor(rows + ROUNDING)
         rows[rows < 2 * ROUNDING] = 0.0
         return rows[~rows[:, slack].any(axis=1)]
-
-    def snapshot(self) -> Listing:
-        """The listing with the present basis, to go on from later."""
-        return replace(self.listing, basis=self._highs.getBasis())

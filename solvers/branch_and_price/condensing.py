@@ -1,0 +1,179 @@
+"""A long list of clusters made short: cuts of any kind, and what reduced costs leave then.
+
+Where all clusters that a partition below the target can hold are listed, the relaxation may hold
+all of them, and cuts need not be such as pricing can follow. To subset-row cuts come those of the
+simplex tableau (:mod:`tableau_cuts`). They close a good part of the gap that subset-row cuts leave,
+most of it in a few rounds, and every better bound takes clusters out of the list by their reduced
+costs (see :mod:`enumeration`). A MIP over the best of those left finds better partitions than one
+over clusters chosen by the duals of a weaker relaxation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kanopy.solvers.branch_and_price.coefficients import coefficients, right_hand_sides
+from kanopy.solvers.branch_and_price.column_generation import Clock
+from kanopy.solvers.branch_and_price.enumeration import choose
+from kanopy.solvers.branch_and_price.list_program import Listing, ListProgram
+from kanopy.solvers.branch_and_price.pricing import Cuts
+from kanopy.solvers.branch_and_price.start import with_start
+from kanopy.solvers.branch_and_price.subset_row import kinds_of_cuts, separate
+from kanopy.solvers.branch_and_price.tableau_cuts import tableau_cuts
+from kanopy.solvers.clock import now
+
+LITTLE, PATIENCE = 0.01, 2
+"""Share that a round of cuts is to close of the gap, or of what all rounds have gained if that is
+more, and rounds in a row that may miss it."""
+
+SMALL = 5
+"""Types of subset-row cuts that are looked for as long as cuts help: larger ones take longer."""
+
+PER_ROW, MORE = 2.0, 1.3
+"""Clusters per row of a MIP that looks for a partition, and how many times as many the next has."""
+
+SECONDS, SHARE, QUICK = 6.0, 0.1, 1.5
+"""Seconds that such a MIP may take, or this share of the time left if that is more, and seconds of
+one that is followed by a larger one."""
+
+
+class Condensation:
+    """What is left of a list.
+
+    Parameters
+    ----------
+    clusters, costs
+        The list, as rows of types padded by −1.
+    counts
+        Copies of each type.
+    k
+        Least cluster size.
+    number
+        Least and most number of clusters of a partition.
+    cuts
+        Valid cuts to begin with.
+    target
+        The list holds all clusters of partitions cheaper than this.
+    clock
+        When to come back.
+
+    Attributes
+    ----------
+    bound
+        No partition made of clusters of the list costs less than this and the target.
+    """
+
+    def __init__(
+        self,
+        clusters: NDArray[np.int32],
+        costs: NDArray[np.float64],
+        counts: NDArray[np.int64],
+        k: int,
+        number: tuple[int, int],
+        cuts: Cuts,
+        target: float,
+        clock: Clock,
+    ) -> None:
+        self.clusters, self.counts, self.k = clusters, counts, k
+        self.target, self.clock = target, clock
+        self.bound = -math.inf
+        fewest, most = number
+        listing = Listing(
+            np.arange(len(clusters)),
+            costs,
+            _table(clusters, cuts, len(counts)),
+            np.concatenate([counts, [most], right_hand_sides(cuts, counts)]).astype(np.float64),
+            counts,
+            fewest,
+        )
+        self.program = ListProgram(listing, target / float(counts.sum()))
+
+    @property
+    def which(self) -> NDArray[np.int64]:
+        """The clusters left, by their numbers on the list."""
+        return self.program.listing.which[self.program.open]
+
+    def tighten(self) -> None:
+        """Rounds of cuts while they help."""
+        program = self.program
+        first, idle = math.inf, 0
+        while program.solve(self.clock.remaining()):
+            value, reduced = program.listing.bound(program.duals)
+            first = min(first, value)
+            least = LITTLE * max(self.target - self.bound, self.bound - first)
+            idle = 0 if value - self.bound > least else idle + 1
+            self.bound = max(self.bound, value)
+            program.keep(program.open & (reduced < self.target - value))
+            if self.bound >= self.target or idle > PATIENCE or self.clock.over():
+                break
+            program.drop_slack()
+            if not (self.cut(thorough=idle > 0) or self.cut(thorough=True)):
+                break
+
+    def cut(self, thorough: bool) -> bool:
+        """Add cuts that the point violates; False if none are found."""
+        listing, x, types = self.program.listing, self.program.x, len(self.counts)
+        rows, sides = tableau_cuts(
+            sp.csc_array(listing.matrix), listing.sides, x, self.program.inverse()
+        )
+        clusters = self.clusters[listing.which]
+        small = [kind for kind in kinds_of_cuts(self.counts, self.k) if len(kind[0]) <= SMALL]
+        most = max(20, int(self.counts.sum()) // 2)
+        subset_rows = separate(
+            clusters, x, self.counts, self.k, most, kinds=() if thorough else small
+        )
+        table = _table(clusters, subset_rows, types)[types + 1 :]
+        sides = np.concatenate([sides, right_hand_sides(subset_rows, self.counts)])
+        if len(sides):
+            self.program.add(sp.csr_array(sp.vstack([rows, table])), sides)
+        return len(sides) > 0
+
+    def sample(
+        self,
+        found: Callable[[NDArray[np.int32]], bool],
+        known: tuple[NDArray[np.int32], NDArray[np.float64]] | None = None,
+    ) -> None:
+        """Offer what a MIP over the clusters of least reduced cost finds, if it is a partition.
+
+        It starts from the clusters of a known partition, given with their costs. A MIP over more
+        of them follows as long as it is quick, and ``found`` says that it was no better.
+        """
+        if self.bound >= self.target or not self.program.solve(self.clock.remaining()):
+            return
+        listing = self.program.listing
+        _, reduced = listing.bound(self.program.duals)
+        order = np.argsort(reduced, kind="stable")
+        number = int(PER_ROW * self.counts.sum())
+        while not self.clock.over():
+            part, begin = order[:number], now()
+            clock = self.clock.within(max(SECONDS, SHARE * self.clock.remaining()))
+            clusters, costs, start = self.clusters[listing.which[part]], listing.costs[part], None
+            if known is not None:
+                clusters, start = with_start(clusters, known[0])
+                costs = np.append(costs, _costs_of(clusters[len(costs) :], *known))
+            chosen = choose(clusters, costs, self.counts, self.k, clock, start=start)
+            better = chosen.clusters is not None and found(chosen.clusters)
+            slow = not chosen.optimal or now() - begin > QUICK
+            if better or slow or number >= len(order):
+                return
+            number = int(MORE * number)
+
+
+def _costs_of(
+    clusters: NDArray[np.int32], known: NDArray[np.int32], costs: NDArray[np.float64]
+) -> list[float]:
+    """Costs of some of the clusters whose costs are known."""
+    cost_of = {row.tobytes(): cost for row, cost in zip(known, costs.tolist(), strict=True)}
+    return [cost_of[row.tobytes()] for row in clusters]
+
+
+def _table(clusters: NDArray[np.int32], cuts: Cuts, types: int) -> sp.csr_array:
+    """Coefficients of clusters in the rows of types, in the count row and in cuts."""
+    starts, rows, values = coefficients(clusters, cuts, types)
+    shape = (types + 1 + len(cuts), len(clusters))
+    return sp.csr_array(sp.csc_array((values, rows, starts), shape=shape))
