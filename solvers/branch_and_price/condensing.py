@@ -24,10 +24,10 @@ from kanopy.solvers.branch_and_price.list_program import Listing, ListProgram
 from kanopy.solvers.branch_and_price.pricing import Cuts
 from kanopy.solvers.branch_and_price.start import with_start
 from kanopy.solvers.branch_and_price.subset_row import kinds_of_cuts, separate
-from kanopy.solvers.branch_and_price.tableau_cuts import tableau_cuts
+from kanopy.solvers.branch_and_price.tableau_cuts import mixed_cuts, tableau_cuts
 from kanopy.solvers.clock import now
 
-LITTLE, PATIENCE = 0.01, 2
+LITTLE, PATIENCE = 0.005, 2
 """Share that a round of cuts is to close of the gap, or of what all rounds have gained if that is
 more, and rounds in a row that may miss it."""
 
@@ -90,6 +90,7 @@ class Condensation:
             np.concatenate([counts, [most], right_hand_sides(cuts, counts)]).astype(np.float64),
             counts,
             fewest,
+            np.ones(len(counts) + 1 + len(cuts), dtype=bool),
         )
         self.program = ListProgram(listing, target / float(counts.sum()))
 
@@ -118,9 +119,10 @@ class Condensation:
     def cut(self, thorough: bool) -> bool:
         """Add cuts that the point violates; False if none are found."""
         listing, x, types = self.program.listing, self.program.x, len(self.counts)
-        rows, sides = tableau_cuts(
-            sp.csc_array(listing.matrix), listing.sides, x, self.program.inverse()
-        )
+        matrix, inverse = sp.csc_array(listing.matrix), self.program.inverse()
+        plain = ~inverse[:, ~listing.whole].any(axis=1)
+        rows, sides = tableau_cuts(matrix, listing.sides, x, inverse[plain])
+        mixed, mixed_sides = mixed_cuts(matrix, listing.sides, listing.whole, x, inverse)
         clusters = self.clusters[listing.which]
         small = [kind for kind in kinds_of_cuts(self.counts, self.k) if len(kind[0]) <= SMALL]
         most = max(20, int(self.counts.sum()) // 2)
@@ -128,9 +130,10 @@ class Condensation:
             clusters, x, self.counts, self.k, most, kinds=() if thorough else small
         )
         table = _table(clusters, subset_rows, types)[types + 1 :]
-        sides = np.concatenate([sides, right_hand_sides(subset_rows, self.counts)])
+        sides = np.concatenate([mixed_sides, sides, right_hand_sides(subset_rows, self.counts)])
         if len(sides):
-            self.program.add(sp.csr_array(sp.vstack([rows, table])), sides)
+            added = sp.csr_array(sp.vstack([mixed, rows, table]))
+            self.program.add(added, sides, np.arange(len(sides)) >= len(mixed_sides))
         return len(sides) > 0
 
     def sample(

@@ -145,7 +145,7 @@ CONDENSED, TRIALS = 60_000, 8
 for about so many."""
 
 SAMPLED, SAMPLES = 5e-4, 3
-"""Relative gap above which a MIP looks for partitions in a condensed list, and how often at most."""
+"""Relative gap above which a MIP looks for partitions in a condensed list, and how often."""
 
 MOST_OF, NEAR = 0.8, 1e-3
 """Share of the gap that a goal is to close at most, and the relative gap below which the best

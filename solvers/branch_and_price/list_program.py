@@ -56,6 +56,8 @@ class Listing:
         Copies of each type.
     fewest
         Least number of clusters; the most is the side of that row.
+    whole
+        Which rows have whole coefficients and sides.
     """
 
     which: NDArray[np.int64]
@@ -64,6 +66,7 @@ class Listing:
     sides: Floats
     counts: NDArray[np.int64]
     fewest: int
+    whole: NDArray[np.bool_]
 
     @property
     def types(self) -> int:
@@ -205,7 +208,7 @@ class ListProgram:
             matrix=sp.csr_array(listing.matrix[:, ~gone]),
         )
 
-    def add(self, rows: sp.csr_array, sides: Floats) -> None:
+    def add(self, rows: sp.csr_array, sides: Floats, whole: NDArray[np.bool_]) -> None:
         """Append cuts."""
         listing = self.listing
         self._highs.addRows(
@@ -218,7 +221,12 @@ class ListProgram:
             rows.data,
         )
         matrix = sp.csr_array(sp.vstack([listing.matrix, rows]))
-        self.listing = replace(listing, matrix=matrix, sides=np.append(listing.sides, sides))
+        self.listing = replace(
+            listing,
+            matrix=matrix,
+            sides=np.append(listing.sides, sides),
+            whole=np.append(listing.whole, whole),
+        )
 
     def drop_slack(self) -> None:
         """Take out the cuts that the point satisfies with room to spare."""
@@ -234,7 +242,9 @@ class ListProgram:
         self._highs.setBasis(basis)
         self.duals = self.duals[~slack]
         matrix = sp.csr_array(listing.matrix[~slack])
-        self.listing = replace(listing, matrix=matrix, sides=listing.sides[~slack])
+        self.listing = replace(
+            listing, matrix=matrix, sides=listing.sides[~slack], whole=listing.whole[~slack]
+        )
 
     def inverse(self) -> Floats:
         """Rows of the basis inverse that belong to fractional clusters, modulo 1.
@@ -251,6 +261,7 @@ class ListProgram:
         rows = np.zeros((len(places), len(listing.sides)))
         for i, place in enumerate(places):
             rows[i] = self._highs.getBasisInverseRow(int(place))[1]
-        rows -= np.floor(rows + ROUNDING)
-        rows[rows < 2 * ROUNDING] = 0.0
+        whole = listing.whole
+        rows[:, whole] -= np.floor(rows[:, whole] + ROUNDING)
+        rows[np.abs(rows) < 2 * ROUNDING] = 0.0
         return rows[~rows[:, slack].any(axis=1)]

@@ -1,4 +1,4 @@
-"""Chvátal–Gomory cuts read off the simplex tableau of a program over a list of clusters.
+"""Gomory's cuts, read off the simplex tableau of a program over a list of clusters.
 
 For whole multipliers p ≥ 0 of rows a·x ≤ b with whole a and b, and any whole q > 0, every whole
 x ≥ 0 satisfies
@@ -12,6 +12,9 @@ is fractional (Gomory, *Bulletin of the AMS*, 1958), and so do multiples of it (
 Vandenbussche, *Mathematical Programming*, 2003). Only rows with a small common denominator q are
 used, so that all is done in whole numbers and no cut depends on rounding: wrong multipliers would
 make a weak cut, not a wrong one.
+
+The other rows yield mixed-integer cuts, whose coefficients are not whole; as rows that cuts are
+made of, these have slacks of any size.
 
 Such cuts need the coefficient of every cluster, so they are for lists; pricing could not follow.
 """
@@ -41,6 +44,16 @@ PARALLEL = 0.9
 
 LARGEST_COEFFICIENT = 1000
 """Cuts of cuts may have ever larger coefficients; beyond this they are left out."""
+
+MOST_MIXED, MIXED_PARALLEL = 30, 0.8
+"""The same two limits of mixed-integer cuts."""
+
+LEAST_FRACTION, LARGEST_WEIGHT, LARGEST_MIXED, TINY = 0.05, 1e4, 100.0, 1e-9
+"""Distance of b from whole numbers, multipliers and coefficients that such cuts are limited to, and
+coefficients that count as 0."""
+
+MARGIN = 1e-7
+"""What their right-hand sides are raised by: rounding errors are below 1e-10."""
 
 MOST, CANDIDATES, ENTRIES = 60, 200, 10_000_000
 """Cuts that are added at a time, the most violated ones that these are chosen from, and about how
@@ -209,3 +222,95 @@ def _choose(
             kept[filled] = i
             filled += 1
     return cuts[kept[:filled]].astype(np.int64), totals[:filled]
+
+
+def mixed_cuts(
+    matrix: sp.csc_array, sides: Floats, whole: NDArray[np.bool_], x: Floats, inverse: Floats
+) -> tuple[sp.csr_array, Floats]:
+    """Gomory's mixed-integer cuts of rows of a basis inverse, and their right-hand sides.
+
+    For any multipliers λ, the rows add up to Σ_C d_C x_C + Σ_r λ_r s_r = b with slacks s ≥ 0, which
+    are whole where the row is; there, λ_r may be taken modulo 1. With f = b − ⌊b⌋ and
+    F(d) = ⌊d⌋ + max(0, d − ⌊d⌋ − f) / (1 − f),
+
+        Σ_C F(d_C) x_C + Σ_{whole r} F(λ_r) s_r + Σ_{other r} min(0, λ_r) / (1 − f) s_r ≤ ⌊b⌋
+
+    (Marchand and Wolsey, *Operations Research*, 2001), where each s_r is b_r − a_r·x. F is
+    continuous, so that rounding errors change a cut by as little; the right side is raised by far
+    more than that. The multipliers need no small denominator, but the coefficients are not whole.
+
+    ``whole`` says which rows have whole coefficients; the other parameters are those of
+    :func:`tableau_cuts`.
+
+    >>> matrix = sp.csc_array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    >>> inverse, point = np.linalg.inv(matrix.toarray()), np.full(3, 0.5)
+    >>> cuts, right = mixed_cuts(matrix, np.ones(3), np.ones(3, dtype=bool), point, inverse)
+    >>> cuts.toarray().tolist(), right.round(3).tolist()
+    ([[1.0, 1.0, 1.0]], [1.0])
+    """
+    starts, rows = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    right = np.where(np.isfinite(sides), sides, 0.0)
+    most = max(MOST_MIXED, ENTRIES // matrix.shape[1])
+    cuts, totals, depths = _round(starts, rows, matrix.data, right, whole, x, inverse[:most])
+    norms = np.sqrt(np.einsum("ij,ij->i", cuts, cuts))
+    chosen: list[int] = []
+    for i in np.argsort(-depths, kind="stable"):
+        if depths[i] <= 0 or len(chosen) == MOST_MIXED:
+            break
+        if (cuts[chosen] @ cuts[i] <= MIXED_PARALLEL * norms[chosen] * norms[i]).all():
+            chosen.append(int(i))
+    return sp.csr_array(cuts[chosen]), totals[chosen]
+
+
+@kernel
+def _round(
+    starts: Ints,
+    rows: Ints,
+    entries: Floats,
+    right: Floats,
+    whole: NDArray[np.bool_],
+    x: Floats,
+    inverse: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """The cut of each row of the inverse, and how deep it is; 0 where there is none worth it."""
+    columns, number = len(starts) - 1, len(right)
+    cuts = np.zeros((len(inverse), columns))
+    totals = np.zeros(len(inverse))
+    depths = np.zeros(len(inverse))
+    weight = np.empty(number)
+    slack = np.empty(number)
+    for i in range(len(inverse)):
+        b, heaviest = 0.0, 0.0
+        for r in range(number):
+            weight[r] = inverse[i, r]
+            if whole[r]:
+                weight[r] -= np.floor(weight[r])
+            b += weight[r] * right[r]
+            heaviest = max(heaviest, abs(weight[r]))
+        f = b - np.floor(b)
+        if f < LEAST_FRACTION or f > 1 - LEAST_FRACTION or heaviest > LARGEST_WEIGHT:
+            continue
+        total = np.floor(b)
+        for r in range(number):
+            if whole[r]:
+                slack[r] = max(0.0, weight[r] - f) / (1 - f)
+            else:
+                slack[r] = min(0.0, weight[r]) / (1 - f)
+            total -= slack[r] * right[r]
+        broken, norm, largest = -total, 0.0, 0.0
+        for c in range(columns):
+            d, less = 0.0, 0.0
+            for e in range(starts[c], starts[c + 1]):
+                d += weight[rows[e]] * entries[e]
+                less += slack[rows[e]] * entries[e]
+            value = np.floor(d) + max(0.0, d - np.floor(d) - f) / (1 - f) - less
+            if 0 < value < TINY:  # x ≥ 0, so the cut only gets weaker
+                value = 0.0
+            cuts[i, c] = value
+            norm += value * value
+            largest = max(largest, abs(value))
+            broken += value * x[c]
+        if broken > VIOLATION and largest < LARGEST_MIXED:
+            depths[i] = broken / np.sqrt(norm)
+            totals[i] = total + MARGIN
+    return cuts, totals, depths
