@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.argument import Argument
 from kanopy.solvers.branch_and_price.column_generation import Bound
-from kanopy.solvers.branch_and_price.decisions import Children, promising, respecting
 from kanopy.solvers.branch_and_price.engine import POOL, SHORTER, Engine
 from kanopy.solvers.branch_and_price.enumeration import list_clusters
 from kanopy.solvers.branch_and_price.master import Relaxation
+from kanopy.solvers.branch_and_price.pool import respecting
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.saved_tree import SavedTree
 from kanopy.solvers.clock import now
@@ -80,6 +80,11 @@ RAISED = 100.0
 
 SAVE_EVERY = 200
 """Nodes added between two writings of the tree to its file."""
+
+COUNT_FRACTION = 0.01
+"""Distance of Σx from the next whole number above which it is a candidate for branching."""
+
+Children = tuple[Restrictions, Restrictions]
 
 
 @dataclass(order=True)
@@ -366,13 +371,60 @@ class Tree:
         self, old: Restrictions, relaxation: Relaxation, x: NDArray[np.float64]
     ) -> list[Children]:
         """The number of clusters if it is fractional, and the most promising pairs."""
-        engine, master = self.engine, self.engine.master
+        master = self.engine.master
+        found: list[Children] = []
+        total = float(x.sum())
+        fewest, most = old.range_of_clusters(self.engine.problem.n, master.k)
+        between = fewest <= total <= most  # rounding may exceed the range, whose children are empty
+        if between and min(total - math.floor(total), math.ceil(total) - total) > COUNT_FRACTION:
+            found.append(
+                (
+                    replace(old, clusters=(math.ceil(total), most)),
+                    replace(old, clusters=(fewest, math.floor(total))),
+                )
+            )
+        pairs, weights = pair_weights(master.clusters, x)
+        inner = (weights > 1e-6) & (weights < 1 - 1e-6)
+        inner &= (self.engine.copies[pairs] == 1).all(axis=1)
+        pairs, weights = pairs[inner], weights[inner]
         duals = np.maximum(relaxation.duals.types, 0.0)
-        number = old.range_of_clusters(engine.problem.n, master.k)
-        return promising(master.clusters, x, duals, engine.copies, old, number, CANDIDATES)
+        half = np.minimum(weights, 1 - weights)
+        by_dual = np.argsort(-half * duals[pairs].min(axis=1), kind="stable")
+        by_half = np.argsort(-half, kind="stable")
+        for c in dict.fromkeys([*by_dual[: CANDIDATES - 2], *by_half[:2]]):
+            pair = (int(pairs[c, 0]), int(pairs[c, 1]))
+            found.append(
+                (
+                    replace(old, together=(*old.together, pair)),
+                    replace(old, apart=(*old.apart, pair)),
+                )
+            )
+        return found
 
 
 def decided(child: Restrictions, node: Restrictions) -> object:
     """What a child decides beyond its node: a pair, or how many clusters there may be."""
     pairs = child.together[len(node.together) :] + child.apart[len(node.apart) :]
     return pairs or child.clusters
+
+
+def pair_weights(
+    clusters: NDArray[np.int32], x: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Σ_{C∋i,j} x_C for the pairs i < j that share a column in use.
+
+    >>> pairs, weights = pair_weights(np.array([[0, 1, -1], [0, 1, 2]], np.int32), np.full(2, 0.5))
+    >>> pairs.tolist(), weights.tolist()
+    ([[0, 1], [0, 2], [1, 2]], [1.0, 0.5, 0.5])
+    """
+    used = np.flatnonzero(x > 1e-9)
+    rows = np.sort(clusters[used].astype(np.int64), axis=1)
+    first, second = np.triu_indices(rows.shape[1], 1)
+    left, right = rows[:, first].ravel(), rows[:, second].ravel()
+    weight = np.repeat(x[used], len(first))
+    inside = left >= 0
+    both = np.column_stack([left[inside], right[inside]])
+    pairs, where = np.unique(both, axis=0, return_inverse=True)
+    total = np.zeros(len(pairs))
+    np.add.at(total, where.ravel(), weight[inside])
+    return pairs, total

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from kanopy.checking.certificate import Branch, Certificate, Leaf, Listing, Step
 from kanopy.checking.certificate import Duals as WholeDuals
 from kanopy.solvers.branch_and_price.argument import Argument
+from kanopy.solvers.branch_and_price.branching import pair_weights
 from kanopy.solvers.branch_and_price.coefficients import coefficients, right_hand_sides
 from kanopy.solvers.branch_and_price.column_generation import Bound, Clock
-from kanopy.solvers.branch_and_price.decisions import pair_weights
 from kanopy.solvers.branch_and_price.engine import Engine
 from kanopy.solvers.branch_and_price.enumeration import SCALE, list_clusters
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search

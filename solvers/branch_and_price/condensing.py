@@ -31,6 +31,9 @@ LITTLE, PATIENCE = 0.005, 2
 """Share that a round of cuts is to close of the gap, or of what all rounds have gained if that is
 more, and rounds in a row that may miss it."""
 
+HOPE, EARLY = 0.1, 5
+"""Share of the gap that so many relaxations must have closed for cuts to go on."""
+
 SMALL = 5
 """Types of subset-row cuts that are looked for as long as cuts help: larger ones take longer."""
 
@@ -66,6 +69,8 @@ class Condensation:
     ----------
     bound
         No partition made of clusters of the list costs less than this and the target.
+    hopeless
+        Whether cuts do so little that the list stays long.
     """
 
     def __init__(
@@ -82,6 +87,8 @@ class Condensation:
         self.clusters, self.counts, self.k = clusters, counts, k
         self.target, self.clock = target, clock
         self.bound = -math.inf
+        self.hopeless = False
+        self.first, self.rounds = math.inf, 0
         fewest, most = number
         listing = Listing(
             np.arange(len(clusters)),
@@ -97,20 +104,23 @@ class Condensation:
     @property
     def which(self) -> NDArray[np.int64]:
         """The clusters left, by their numbers on the list."""
-        return self.program.listing.which[self.program.open]
+        return self.program.listing.which
 
     def tighten(self) -> None:
         """Rounds of cuts while they help."""
         program = self.program
-        first, idle = math.inf, 0
+        idle = 0
         while program.solve(self.clock.remaining()):
             value, reduced = program.listing.bound(program.duals)
-            first = min(first, value)
-            least = LITTLE * max(self.target - self.bound, self.bound - first)
+            self.first, self.rounds = min(self.first, value), self.rounds + 1
+            least = LITTLE * max(self.target - self.bound, self.bound - self.first)
             idle = 0 if value - self.bound > least else idle + 1
             self.bound = max(self.bound, value)
-            program.keep(program.open & (reduced < self.target - value))
-            if self.bound >= self.target or idle > PATIENCE or self.clock.over():
+            program.keep(reduced < self.target - value)
+            if self.rounds == EARLY:
+                self.hopeless = self.bound - self.first < HOPE * (self.target - self.first)
+            ended = self.bound >= self.target or self.hopeless or idle > PATIENCE
+            if ended or self.clock.over():
                 break
             program.drop_slack()
             if not (self.cut(thorough=idle > 0) or self.cut(thorough=True)):

@@ -104,7 +104,7 @@ FEW_PER_ROW, POOL_PER_ROW = 3, 8
 """Columns per row of such a first stage where branching is at hand, and the same for a node whose
 clusters are listed already."""
 
-POOL_SECONDS = 2.5
+POOL_SECONDS = 2.0
 """Seconds of that MIP: most are solved in less, and a node that is not is branched on."""
 
 COLUMNS_PER_ROW = 10
@@ -140,7 +140,7 @@ AIMED_PER_ROW, FEW_AIMED, AIMED_FARTHER = 400, 25, 0.1
 """Clusters per row of the first list that has a goal, twice as many each time; the same where all
 that fit the gap are listed already; and how much of the gap a goal must promise to close."""
 
-CONDENSED, TRIALS = 60_000, 8
+CONDENSED, TRIALS = 40_000, 8
 """Clusters of the first list that is condensed, twice as many each time, and tries to find a cutoff
 for about so many."""
 
@@ -586,7 +586,8 @@ class Engine:
         from the optimum as yet: they bring better ones, until one list holds all that matter.
         """
         wanted = CONDENSED
-        while self.lists() and not self.large and wanted <= POOL and not self.done():
+        possible = self.lists() and self.options.cuts and not self.large
+        while possible and wanted <= POOL and not self.done():
             listed = self.list_about(wanted)
             if listed is None:
                 return False
@@ -602,6 +603,8 @@ class Engine:
                 self.clock,
             )
             self.improve_by(short, listed.cutoff)
+            if short.hopeless:
+                return False
             if listed.cutoff >= self.target():
                 which = short.which
                 self.look_at(Pool(self.pricer, listed.clusters[which], listed.costs[which]))
@@ -619,6 +622,8 @@ class Engine:
             short.target = min(cutoff, self.target())
             short.tighten()
             self.prove(Bound(min(short.bound, short.target)))
+            if short.hopeless:
+                return
             if before - self.lower > SAMPLED * before:
                 mine = self.incumbent()
                 short.sample(self.found, None if self.far() else (mine, self.costs(mine)))

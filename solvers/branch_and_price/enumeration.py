@@ -10,7 +10,7 @@ costs and LB must belong to the *same* duals and cuts.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -124,55 +124,30 @@ def choose(
     starts, rows, values = coefficients(clusters, cuts, number)
     shape = (number + 1 + len(cuts), len(clusters))
     matrix = sp.csr_array(sp.csc_array((values, rows, starts), shape=shape))
+    uses = _most_uses(starts, rows, values, sides)
     total = float(costs @ start) if start is not None else float(costs.mean() * shape[0] / k)
+    if math.isfinite(cutoff):
+        total = cutoff
+    scale = SCALE / total if total > 0 else 1.0
     form = LinearForm(
-        cost=costs,
+        cost=costs * scale,
         constant=0.0,
         matrix=matrix,
         row_lower=np.concatenate([sides, [fewest], np.full(len(cuts), -np.inf)]),
         row_upper=np.concatenate([sides, [most], right]),
         lower=np.zeros(len(costs)),
-        upper=_most_uses(starts, rows, values, sides),
+        upper=uses,
         integer=np.ones(len(costs), dtype=bool),
     )
-    return choose_by(
-        form,
-        clusters,
-        total,
-        clock,
-        step=step,
-        start=start,
-        seed=seed,
-        nodes=most_nodes,
-        cutoff=cutoff,
-    )
-
-
-def choose_by(
-    form: LinearForm,
-    clusters: NDArray[np.int32],
-    total: float,
-    clock: Clock,
-    *,
-    step: float = 0.0,
-    start: NDArray[np.float64] | None = None,
-    seed: int = 0,
-    nodes: int = 2**31 - 1,
-    cutoff: float = math.inf,
-) -> Chosen:
-    """Solve a program whose columns are clusters and that costs about ``total``."""
-    if math.isfinite(cutoff):
-        total = cutoff
-    scale = SCALE / total if total > 0 else 1.0
     limits = Limits(
         seconds=clock.remaining(),
-        nodes=nodes,
+        nodes=most_nodes,
         absolute_gap=max(1e-9, 0.99 * step * scale),
         seed=seed,
         interrupted=clock.stopping,
         cutoff=cutoff * scale,
     )
-    result = HighsBackend().solve(replace(form, cost=form.cost * scale), limits, start)
+    result = HighsBackend().solve(form, limits, start)
     if result.status == "infeasible":
         return Chosen(None, cutoff * (1 - MIP_SAFETY), True)
     chosen = None

@@ -119,11 +119,8 @@ class ListProgram:
         self.unit = unit
         self._highspy: Any = importlib.import_module("highspy")
         self._highs = self._load()
-        self.open = np.ones(len(listing.costs), dtype=bool)
         self.x = np.empty(0)
-        self.artificials = np.empty(0)
         self.duals = np.empty(0)
-        self.value = -math.inf
 
     def _load(self) -> Any:
         listing, types = self.listing, self.listing.types
@@ -162,50 +159,34 @@ class ListProgram:
         if status != self._status.kOptimal:
             return False
         solution = highs.getSolution()
-        values = np.asarray(solution.col_value)
-        self.artificials, self.x = np.split(values, [self.listing.types + 1])
+        self.x = np.asarray(solution.col_value)[self.listing.types + 1 :]
         self.duals = np.asarray(solution.row_dual) * self.unit
-        self.value = float(highs.getInfo().objective_function_value) * self.unit
         return True
 
     @property
     def _status(self) -> Any:
         return self._highspy.HighsModelStatus
 
-    def forbid(self, clusters: NDArray[np.bool_]) -> None:
-        """Limit some clusters to 0."""
-        self.open &= ~clusters
-        self._limit(np.flatnonzero(clusters), 0.0)
-
-    def _limit(self, columns: NDArray[np.intp], most: float) -> None:
-        indices = (columns + self.listing.types + 1).astype(np.int32)
-        zeros = np.zeros(len(indices))
-        self._highs.changeColsBounds(len(indices), indices, zeros, zeros + most)
-
     def keep(self, clusters: NDArray[np.bool_]) -> None:
-        """Delete the other clusters, but for basic ones, which are only limited to 0."""
+        """Delete the other clusters, as far as they are not basic."""
         listing = self.listing
         basis = self._highs.getBasis()
         basic = self._highspy.HighsBasisStatus.kBasic
-        statuses = basis.col_status
-        is_basic = np.array(
-            [status == basic for status in statuses[listing.types + 1 :]], dtype=bool
-        )
-        gone = ~clusters & ~is_basic
-        self.forbid(~clusters & is_basic)
-        if not gone.any():
+        held = np.array([status == basic for status in basis.col_status], dtype=bool)
+        stays = held | np.append(np.ones(listing.types + 1, dtype=bool), clusters)
+        if stays.all():
             return
-        indices = (np.flatnonzero(gone) + listing.types + 1).astype(np.int32)
-        self._highs.deleteCols(len(indices), indices)
-        stays = np.concatenate([np.ones(listing.types + 1, dtype=bool), ~gone])
-        basis.col_status = [s for s, stay in zip(statuses, stays, strict=True) if stay]
+        gone = np.flatnonzero(~stays).astype(np.int32)
+        self._highs.deleteCols(len(gone), gone)
+        basis.col_status = [s for s, stay in zip(basis.col_status, stays, strict=True) if stay]
         self._highs.setBasis(basis)
-        self.x, self.open = self.x[~gone], self.open[~gone]
+        left = stays[listing.types + 1 :]
+        self.x = self.x[left]
         self.listing = replace(
             listing,
-            which=listing.which[~gone],
-            costs=listing.costs[~gone],
-            matrix=sp.csr_array(listing.matrix[:, ~gone]),
+            which=listing.which[left],
+            costs=listing.costs[left],
+            matrix=sp.csr_array(listing.matrix[:, left]),
         )
 
     def add(self, rows: sp.csr_array, sides: Floats, whole: NDArray[np.bool_]) -> None:

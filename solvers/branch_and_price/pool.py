@@ -14,7 +14,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from kanopy.solvers.branch_and_price.decisions import respecting
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import (
     Cuts,
@@ -132,6 +131,58 @@ def _best_of_each(found: Ints, roots: NDArray[np.int32], reduced: Floats, most: 
     kept = np.arange(len(roots)) - first < most
     best: Ints = np.sort(found[order[kept]])
     return best
+
+
+def respecting(
+    clusters: NDArray[np.int32], decisions: Restrictions, types: int
+) -> NDArray[np.bool_]:
+    """Which clusters respect every pair, and so what follows from several pairs, too.
+
+    >>> rows = np.array([[0, 1, 4], [1, 2, 3], [2, 3, -1]], dtype=np.int32)
+    >>> respecting(rows, Restrictions(together=((0, 1),)), 5).tolist()
+    [True, False, True]
+    >>> respecting(rows, Restrictions(apart=((0, 1),)), 5).tolist()
+    [False, True, True]
+    """
+    allowed = np.ones(len(clusters), dtype=bool)
+    if decisions.together or decisions.apart:
+        together = np.array(decisions.together, dtype=np.int64).reshape(-1, 2)
+        apart = np.array(decisions.apart, dtype=np.int64).reshape(-1, 2)
+        _check_pairs(clusters, together, apart, types, allowed)
+    return allowed
+
+
+@kernel
+def _check_pairs(
+    clusters: NDArray[np.int32],
+    together: Ints,
+    apart: Ints,
+    types: int,
+    allowed: NDArray[np.bool_],
+) -> None:
+    """Rule out clusters with one of a pair that stays together, or both of one kept apart."""
+    decided = np.zeros(types, dtype=np.bool_)
+    for pair in together:
+        decided[pair[0]] = decided[pair[1]] = True
+    for pair in apart:
+        decided[pair[0]] = decided[pair[1]] = True
+    inside = np.zeros(types, dtype=np.bool_)
+    for row in range(len(clusters)):
+        some = False
+        for x in clusters[row]:
+            if x >= 0 and decided[x]:
+                inside[x] = some = True
+        if not some:
+            continue
+        for pair in together:
+            if inside[pair[0]] != inside[pair[1]]:
+                allowed[row] = False
+        for pair in apart:
+            if inside[pair[0]] and inside[pair[1]]:
+                allowed[row] = False
+        for x in clusters[row]:
+            if x >= 0:
+                inside[x] = False
 
 
 @kernel

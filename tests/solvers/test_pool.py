@@ -56,6 +56,7 @@ def test_a_pool_knows_how_many_rows_are_left():
 def forced(monkeypatch):
     """Lists of any length, and no MIP that could settle anything before or in the tree."""
     monkeypatch.setattr(engine, "LISTED_PER_ROW", engine.POOL)
+    monkeypatch.setattr(engine, "CONDENSED", engine.POOL + 1)
     monkeypatch.setattr(branching, "SHORTER", 1.0)  # a list of its own for every node
     monkeypatch.setattr(engine, "WIDE", 10.0)
     monkeypatch.setattr(engine, "POOL_PER_ROW", 0)
