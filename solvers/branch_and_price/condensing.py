@@ -31,6 +31,9 @@ LITTLE, PATIENCE = 0.005, 2
 """Share that a round of cuts is to close of the gap, or of what all rounds have gained if that is
 more, and rounds in a row that may miss it."""
 
+LEAST_SECONDS, SHARE = 4.0, 0.08
+"""Seconds that all rounds may take, or this share of the time left if that is more."""
+
 HOPE, EARLY = 0.1, 5
 """Share of the gap that so many relaxations must have closed for cuts to go on."""
 
@@ -40,7 +43,7 @@ SMALL = 5
 PER_ROW, MORE = 2.0, 1.3
 """Clusters per row of a MIP that looks for a partition, and how many times as many the next has."""
 
-SECONDS, SHARE, QUICK = 6.0, 0.1, 1.5
+SAMPLE_SECONDS, SAMPLE_SHARE, QUICK = 6.0, 0.1, 1.5
 """Seconds that such a MIP may take, or this share of the time left if that is more, and seconds of
 one that is followed by a larger one."""
 
@@ -109,7 +112,7 @@ class Condensation:
     def tighten(self) -> None:
         """Rounds of cuts while they help."""
         program = self.program
-        idle = 0
+        idle, within = 0, self.clock.within(max(LEAST_SECONDS, SHARE * self.clock.remaining()))
         while program.solve(self.clock.remaining()):
             value, reduced = program.listing.bound(program.duals)
             self.first, self.rounds = min(self.first, value), self.rounds + 1
@@ -120,7 +123,7 @@ class Condensation:
             if self.rounds == EARLY:
                 self.hopeless = self.bound - self.first < HOPE * (self.target - self.first)
             ended = self.bound >= self.target or self.hopeless or idle > PATIENCE
-            if ended or self.clock.over():
+            if ended or within.over():
                 break
             program.drop_slack()
             if not (self.cut(thorough=idle > 0) or self.cut(thorough=True)):
@@ -164,7 +167,7 @@ class Condensation:
         number = int(PER_ROW * self.counts.sum())
         while not self.clock.over():
             part, begin = order[:number], now()
-            clock = self.clock.within(max(SECONDS, SHARE * self.clock.remaining()))
+            clock = self.clock.within(max(SAMPLE_SECONDS, SAMPLE_SHARE * self.clock.remaining()))
             clusters, costs, start = self.clusters[listing.which[part]], listing.costs[part], None
             if known is not None:
                 clusters, start = with_start(clusters, known[0])

@@ -270,8 +270,9 @@ class Engine:
             if not condensed:
                 self.sample(SAMPLE_MORE)
             self.shorten()
-            self.tighten()
-            self.shorten()
+            if len(self.pool) > FEW_PER_ROW * self.problem.n:  # else a MIP settles it soon
+                self.tighten()
+                self.shorten()
             if self.approach():
                 return
         if self.options.branching and not self.done():
