@@ -34,7 +34,7 @@ more, and rounds in a row that may miss it."""
 LEAST_SECONDS, SHARE = 4.0, 0.08
 """Seconds that all rounds may take, or this share of the time left if that is more."""
 
-HOPE, EARLY = 0.1, 5
+HOPE, EARLY = 0.18, 3
 """Share of the gap that so many relaxations must have closed for cuts to go on."""
 
 SMALL = 5
