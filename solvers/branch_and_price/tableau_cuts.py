@@ -209,8 +209,8 @@ def _choose(
         differs = True
         for other in kept[:filled]:
             product = 0.0
-            for c in held:
-                product += np.int64(cuts[i, c]) * np.int64(cuts[other, c])
+            for place in held:
+                product += np.int64(cuts[i, place]) * np.int64(cuts[other, place])
             if product > PARALLEL * np.sqrt(norms[i] * norms[other]):
                 differs = False
                 break
