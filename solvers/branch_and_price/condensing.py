@@ -112,12 +112,16 @@ class Condensation:
     def tighten(self) -> None:
         """Rounds of cuts while they help."""
         program = self.program
+        if len(program.listing.costs) == 0:  # no partition below the target
+            self.bound = self.target
+            return
         idle, within = 0, self.clock.within(max(LEAST_SECONDS, SHARE * self.clock.remaining()))
         while program.solve(self.clock.remaining()):
             value, reduced = program.listing.bound(program.duals)
             self.first, self.rounds = min(self.first, value), self.rounds + 1
-            least = LITTLE * max(self.target - self.bound, self.bound - self.first)
-            idle = 0 if value - self.bound > least else idle + 1
+            known = max(self.bound, self.first)
+            least = LITTLE * max(self.target - known, known - self.first)
+            idle = 0 if self.rounds == 1 or value - known > least else idle + 1
             self.bound = max(self.bound, value)
             program.keep(reduced < self.target - value)
             if self.rounds == EARLY:

@@ -6,7 +6,8 @@
     cuts, rows a·x ≤ b of whole numbers
 
 Where no cluster is missing nothing has to be priced, and a cut may be any row of coefficients.
-Artificial columns a keep it feasible, so that every node has duals that prove its bound.
+Artificial columns a keep it feasible as long as no cut has a negative side, so that there are duals
+that prove a bound.
 Clusters that no partition below the target can hold leave the program for good. Costs are handed
 over in units of ``unit``, as in :mod:`master`.
 """
