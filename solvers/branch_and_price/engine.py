@@ -622,9 +622,9 @@ class Engine:
             before = self.upper()
             short.target = min(cutoff, self.target())
             short.tighten()
-            self.prove(Bound(min(short.bound, short.target)))
-            if short.hopeless:
+            if short.hopeless:  # a little better bound would only hide which nodes are best
                 return
+            self.prove(Bound(min(short.bound, short.target)))
             if before - self.lower > SAMPLED * before:
                 mine = self.incumbent()
                 short.sample(self.found, None if self.far() else (mine, self.costs(mine)))
