@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.pricing import Cuts
@@ -39,6 +40,18 @@ def coefficients(
     _fill(clusters, type_starts, type_cuts, cuts.divisors, number, starts, rows, values)
     used = int(starts[-1])
     return starts.astype(np.int32), rows[:used], values[:used]
+
+
+def coefficient_table(clusters: NDArray[np.int32], cuts: Cuts, number: int) -> sp.csr_array:
+    """The same as a matrix whose columns are the clusters.
+
+    >>> table = coefficient_table(np.array([[0, 0, 2]], dtype=np.int32), Cuts(), 3)
+    >>> table.toarray().ravel().tolist()
+    [2.0, 0.0, 1.0, 1.0]
+    """
+    starts, rows, values = coefficients(clusters, cuts, number)
+    shape = (number + 1 + len(cuts), len(clusters))
+    return sp.csr_array(sp.csc_array((values, rows, starts), shape=shape))
 
 
 def cut_rows(

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kanopy.solvers.branch_and_price.coefficients import coefficients, right_hand_sides
+from kanopy.solvers.branch_and_price.coefficients import coefficient_table, right_hand_sides
 from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.branch_and_price.enumeration import choose
 from kanopy.solvers.branch_and_price.list_program import Listing, ListProgram
@@ -92,11 +92,11 @@ class Condensation:
         self.bound = -math.inf
         self.hopeless = False
         self.first, self.rounds = math.inf, 0
-        fewest, most = number
+        self.number = fewest, most = number
         listing = Listing(
             np.arange(len(clusters)),
             costs,
-            _table(clusters, cuts, len(counts)),
+            coefficient_table(clusters, cuts, len(counts)),
             np.concatenate([counts, [most], right_hand_sides(cuts, counts)]).astype(np.float64),
             counts,
             fewest,
@@ -130,7 +130,8 @@ class Condensation:
             if ended or within.over():
                 break
             program.drop_slack()
-            if not (self.cut(thorough=idle > 0) or self.cut(thorough=True)):
+            thorough = idle > 0
+            if not self.cut(thorough) and (thorough or not self.cut(thorough=True)):
                 break
 
     def cut(self, thorough: bool) -> bool:
@@ -146,7 +147,7 @@ class Condensation:
         subset_rows = separate(
             clusters, x, self.counts, self.k, most, kinds=() if thorough else small
         )
-        table = _table(clusters, subset_rows, types)[types + 1 :]
+        table = coefficient_table(clusters, subset_rows, types)[types + 1 :]
         sides = np.concatenate([mixed_sides, sides, right_hand_sides(subset_rows, self.counts)])
         if len(sides):
             added = sp.csr_array(sp.vstack([mixed, rows, table]))
@@ -156,12 +157,14 @@ class Condensation:
     def sample(
         self,
         found: Callable[[NDArray[np.int32]], bool],
-        known: tuple[NDArray[np.int32], NDArray[np.float64]] | None = None,
+        known: NDArray[np.int32],
+        costs_of: Callable[[NDArray[np.int32]], NDArray[np.float64]],
     ) -> None:
         """Offer what a MIP over the clusters of least reduced cost finds, if it is a partition.
 
-        It starts from the clusters of a known partition, given with their costs. A MIP over more
-        of them follows as long as it is quick, and ``found`` says that it was no better.
+        It starts from the clusters of a known partition, if there are any; ``costs_of`` tells what
+        those cost that have left the list. A MIP over more clusters follows as long as it is quick,
+        and ``found`` says that it was no better.
         """
         if self.bound >= self.target or not self.program.solve(self.clock.remaining()):
             return
@@ -173,27 +176,20 @@ class Condensation:
             part, begin = order[:number], now()
             clock = self.clock.within(max(SAMPLE_SECONDS, SAMPLE_SHARE * self.clock.remaining()))
             clusters, costs, start = self.clusters[listing.which[part]], listing.costs[part], None
-            if known is not None:
-                clusters, start = with_start(clusters, known[0])
-                costs = np.append(costs, _costs_of(clusters[len(costs) :], *known))
-            chosen = choose(clusters, costs, self.counts, self.k, clock, start=start)
+            if len(known):
+                clusters, start = with_start(clusters, known)
+                costs = np.append(costs, costs_of(clusters[len(costs) :]))
+            chosen = choose(
+                clusters,
+                costs,
+                self.counts,
+                self.k,
+                clock,
+                start=start,
+                number_of_clusters=self.number,
+            )
             better = chosen.clusters is not None and found(chosen.clusters)
             slow = not chosen.optimal or now() - begin > QUICK
             if better or slow or number >= len(order):
                 return
             number = int(MORE * number)
-
-
-def _costs_of(
-    clusters: NDArray[np.int32], known: NDArray[np.int32], costs: NDArray[np.float64]
-) -> list[float]:
-    """Costs of some of the clusters whose costs are known."""
-    cost_of = {row.tobytes(): cost for row, cost in zip(known, costs.tolist(), strict=True)}
-    return [cost_of[row.tobytes()] for row in clusters]
-
-
-def _table(clusters: NDArray[np.int32], cuts: Cuts, types: int) -> sp.csr_array:
-    """Coefficients of clusters in the rows of types, in the count row and in cuts."""
-    starts, rows, values = coefficients(clusters, cuts, types)
-    shape = (types + 1 + len(cuts), len(clusters))
-    return sp.csr_array(sp.csc_array((values, rows, starts), shape=shape))

@@ -616,23 +616,19 @@ class Engine:
 
     def improve_by(self, short: Condensation, cutoff: float) -> None:
         """Better partitions out of a list that gets shorter by them, and a bound."""
-        for _ in range(SAMPLES):
-            if self.done():
-                return
+        for left in reversed(range(SAMPLES + 1)):
             before = self.upper()
             short.target = min(cutoff, self.target())
             short.tighten()
             if short.hopeless:  # a little better bound would only hide which nodes are best
                 return
             self.prove(Bound(min(short.bound, short.target)))
-            if before - self.lower > SAMPLED * before:
-                mine = self.incumbent()
-                short.sample(self.found, None if self.far() else (mine, self.costs(mine)))
+            if self.done() or left == 0 or before - self.lower <= SAMPLED * before:
+                return
+            known = self.incumbent()
+            short.sample(self.found, known[: 0 if self.far() else None], self.costs)
             if self.upper() == before or self.target() >= cutoff:
                 return
-        short.target = self.target()
-        short.tighten()
-        self.prove(Bound(min(short.bound, short.target)))
 
     def list_about(self, wanted: int) -> Listed | None:
         """A list of about so many clusters, or of all that fit the gap if these are fewer."""

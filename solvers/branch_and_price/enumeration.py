@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kanopy.models.linear_form import LinearForm
 from kanopy.solvers.backends.highs import HighsBackend
 from kanopy.solvers.backends.protocol import Limits
-from kanopy.solvers.branch_and_price.coefficients import coefficients, right_hand_sides
+from kanopy.solvers.branch_and_price.coefficients import coefficient_table, right_hand_sides
 from kanopy.solvers.branch_and_price.column_generation import Bound, Clock
 from kanopy.solvers.branch_and_price.master import sorted_rows
 from kanopy.solvers.branch_and_price.pricing import Cuts, Pricer, Restrictions, Search
@@ -121,11 +121,10 @@ def choose(
     fewest, most = number_of_clusters or (0, int(multiplicities.sum()) // k)
     sides = multiplicities.astype(np.float64)
     right = right_hand_sides(cuts, multiplicities)
-    starts, rows, values = coefficients(clusters, cuts, number)
-    shape = (number + 1 + len(cuts), len(clusters))
-    matrix = sp.csr_array(sp.csc_array((values, rows, starts), shape=shape))
-    uses = _most_uses(starts, rows, values, sides)
-    total = float(costs @ start) if start is not None else float(costs.mean() * shape[0] / k)
+    matrix = coefficient_table(clusters, cuts, number)
+    uses = _most_uses(sp.csc_array(matrix[:number]), sides)
+    about = float(costs.mean() * matrix.shape[0] / k)
+    total = float(costs @ start) if start is not None else about
     if math.isfinite(cutoff):
         total = cutoff
     scale = SCALE / total if total > 0 else 1.0
@@ -157,15 +156,8 @@ def choose(
     return Chosen(chosen, proven, result.status == "optimal")
 
 
-def _most_uses(
-    starts: NDArray[np.int32],
-    rows: NDArray[np.int32],
-    values: NDArray[np.float64],
-    sides: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """How often a cluster fits into the table at most."""
-    typed = rows < len(sides)
-    times = np.full(len(rows), np.inf)
-    times[typed] = sides[rows[typed]] // values[typed]
-    most: NDArray[np.float64] = np.minimum.reduceat(times, starts[:-1])
+def _most_uses(held: sp.csc_array, sides: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How often a cluster, given by its copies of each type, fits into the table at most."""
+    times = sides[held.indices] // held.data
+    most: NDArray[np.float64] = np.minimum.reduceat(times, held.indptr[:-1])
     return most

@@ -3,13 +3,12 @@
     min Σ_C cost(C) x_C + dear · Σ a
     Σ_C (copies of t in C) x_C + a_t = count_t    for each type t
     fewest ≤ Σ_C x_C + a ≤ most
-    cuts, rows a·x ≤ b of whole numbers
+    cuts, rows a·x ≤ b
 
 Where no cluster is missing nothing has to be priced, and a cut may be any row of coefficients.
 Artificial columns a keep it feasible as long as no cut has a negative side, so that there are duals
-that prove a bound.
-Clusters that no partition below the target can hold leave the program for good. Costs are handed
-over in units of ``unit``, as in :mod:`master`.
+that prove a bound. Clusters that no partition below the target can hold leave the program for good.
+Costs are handed over in units of ``unit``, as in :mod:`master`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ SAFETY = 1e-9
 """Share of the summed terms by which a bound is lowered: far above their rounding errors."""
 
 SLACK = 1e-6
-"""Rows of whole numbers that are missed by no more count as satisfied with equality."""
+"""Rows that are missed by no more count as satisfied with equality."""
 
 FRACTIONAL, ROUNDING = 1e-3, 1e-7
 """Distance from whole numbers of clusters that cuts are made for, and what counts as whole in the

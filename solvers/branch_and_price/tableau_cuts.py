@@ -89,7 +89,7 @@ def tableau_cuts(
     none = sp.csr_array((0, matrix.shape[1])), np.empty(0)
     starts, rows = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
     entries = np.round(matrix.data).astype(np.int64)
-    right = np.round(np.where(np.isfinite(sides), sides, 0.0)).astype(np.int64)
+    right = np.round(sides).astype(np.int64)
     support = np.flatnonzero(x > 1e-9)
     found, divisors, broken = _candidates(starts, rows, entries, right, support, x, inverse)
     if len(broken) == 0:
@@ -250,9 +250,8 @@ def mixed_cuts(
     ([[1.0, 1.0, 1.0]], [1.0])
     """
     starts, rows = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-    right = np.where(np.isfinite(sides), sides, 0.0)
     most = max(MOST_MIXED, ENTRIES // matrix.shape[1])
-    cuts, totals, depths = _round(starts, rows, matrix.data, right, whole, x, inverse[:most])
+    cuts, totals, depths = _round(starts, rows, matrix.data, sides, whole, x, inverse[:most])
     norms = np.sqrt(np.einsum("ij,ij->i", cuts, cuts))
     chosen: list[int] = []
     for i in np.argsort(-depths, kind="stable"):
