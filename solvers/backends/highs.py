@@ -67,12 +67,16 @@ class _Search:
         self.watch = watch
         self.form = watch.form
         self.status = importlib.import_module("highspy").HighsModelStatus
+        self.proving = math.isfinite(watch.limits.cutoff) and not watch.limits.hopeful
 
     def run(self) -> Ended:
         """Solve, and decide between infeasible and unbounded where HiGHS does not."""
-        proving = math.isfinite(self.watch.limits.cutoff)
-        solver, status = self.attempt(presolve="off" if proving else "choose")
-        if status == self.status.kInfeasible and not proving:
+        solver, status = self.attempt(presolve="off" if self.proving else "choose")
+        if status == self.status.kInfeasible and math.isfinite(self.watch.limits.cutoff):
+            if not self.proving:
+                self.watch.forget_bound()
+                return Ended("stopped")
+        elif status == self.status.kInfeasible:
             # Presolve may be wrong about that (HiGHS issues 2585, 3296), so it takes two: what the
             # program itself says without presolve counts.
             self.watch.forget_bound()
@@ -94,9 +98,8 @@ class _Search:
         """A run of HiGHS and its status."""
         solver = self.load(self.form.cost, self.form.integer)
         solver.setOptionValue("presolve", presolve)
-        cutoff = self.watch.limits.cutoff
-        solver.setOptionValue("objective_bound", cutoff)
-        for heuristic in HEURISTICS if math.isfinite(cutoff) else ():
+        solver.setOptionValue("objective_bound", self.watch.limits.cutoff)
+        for heuristic in HEURISTICS if self.proving else ():
             solver.setOptionValue(f"mip_heuristic_run_{heuristic}", False)
         if self.form.integer.any():
             self.subscribe_to_incumbents(solver)

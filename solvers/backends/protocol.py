@@ -35,7 +35,8 @@ class Limits:
     HiGHS only. With a ``cutoff``, only points of a lower objective are wanted: the answer is
     ``infeasible`` if there are none (with a point, if a dearer one was met), and no bound exceeds
     it. HiGHS prunes by it and, since such a point is hardly ever expected, does without presolve
-    and heuristics.
+    and heuristics, unless the search is ``hopeful``: that is for points, not for proofs, and never
+    ends as ``infeasible`` there.
     """
 
     seconds: float = math.inf
@@ -46,6 +47,7 @@ class Limits:
     seed: int = 0
     interrupted: Callable[[], bool] = lambda: False
     cutoff: float = math.inf
+    hopeful: bool = False
 
 
 Progress = Callable[[NDArray[np.float64] | None, float], None]

@@ -224,7 +224,8 @@ class Watch:
                 "exists; try another back-end"
             )
         cutoff = self.limits.cutoff
-        if found and objective >= cutoff:  # a solver may know nothing of the cutoff
+        # A solver may know nothing of the cutoff.
+        if found and objective >= cutoff and not self.limits.hopeful:
             proven = bound >= cutoff - ROUNDING * max(1.0, abs(cutoff))
             if ended.status == "infeasible" or (ended.status == "optimal" and proven):
                 return "infeasible", ended.message

@@ -2,7 +2,8 @@
 
 Ryan–Foster: a pair of rows is kept together in one child and apart in the other. Where Σx is
 fractional, one child has at least ⌈Σx⌉ clusters and the other at most ⌊Σx⌋; where n is a multiple
-of k, the first holds only clusters of exactly k rows once n/k are asked for.
+of k, the first holds only clusters of exactly k rows once n/k are asked for, and such a decision
+comes before all others.
 
 Some optimal partition has clusters of k … 2k−1 rows only, and follows one child at each node, so
 the least bound over the open nodes bounds the optimum though nodes only know such clusters. If the
@@ -336,7 +337,7 @@ class Tree:
         x = np.zeros(len(master))
         x[: len(relaxation.x)] = relaxation.x
         candidates = self.candidates(node.restrictions, relaxation, x)
-        if len(candidates) < 2:
+        if len(candidates) < 2 or self.divides_sizes(candidates[0]):
             return candidates[0] if candidates else None
         best, best_score = candidates[0], -math.inf
         master.solve(engine.clock.remaining())
@@ -366,6 +367,15 @@ class Tree:
             if score > best_score:
                 best, best_score = children, score
         return best
+
+    def divides_sizes(self, children: Children) -> bool:
+        """Whether one child holds clusters of exactly k rows only, and the other cannot.
+
+        Probes do not see what that means for lists and cuts, so this comes before them.
+        """
+        rows, k = self.engine.problem.n, self.engine.master.k
+        many, few = (child.range_of_clusters(rows, k) for child in children)
+        return many[0] * k == rows > few[1] * k
 
     def candidates(
         self, old: Restrictions, relaxation: Relaxation, x: NDArray[np.float64]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from kanopy.solvers.branch_and_price.coefficients import coefficient_table, right_hand_sides
 from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.branch_and_price.enumeration import choose
-from kanopy.solvers.branch_and_price.list_program import Listing, ListProgram
+from kanopy.solvers.branch_and_price.list_program import SLACK, Listing, ListProgram
 from kanopy.solvers.branch_and_price.pricing import Cuts
 from kanopy.solvers.branch_and_price.start import with_start
 from kanopy.solvers.branch_and_price.subset_row import kinds_of_cuts, separate
@@ -34,7 +34,7 @@ more, and rounds in a row that may miss it."""
 LEAST_SECONDS, SHARE = 4.0, 0.08
 """Seconds that all rounds may take, or this share of the time left if that is more."""
 
-HOPE, EARLY = 0.18, 3
+HOPE, EARLY = 0.14, 3
 """Share of the gap that so many relaxations must have closed for cuts to go on."""
 
 SMALL = 5
@@ -43,9 +43,16 @@ SMALL = 5
 PER_ROW, MORE = 2.0, 1.3
 """Clusters per row of a MIP that looks for a partition, and how many times as many the next has."""
 
-SAMPLE_SECONDS, SAMPLE_SHARE, QUICK = 6.0, 0.1, 1.5
+SAMPLE_SECONDS, SAMPLE_SHARE, QUICK = 6.0, 0.09, 1.5
 """Seconds that such a MIP may take, or this share of the time left if that is more, and seconds of
 one that is followed by a larger one."""
+
+LOOK_PER_ROW, FEW_ENTRIES = 3.5, 400
+"""Clusters per row of a MIP that looks for a partition below the target, and entries of a cut up to
+which it is handed over."""
+
+LOOK_SECONDS, LOOK_SHARE = 6.0, 0.18
+"""Seconds that this MIP may take, or this share of the time left if that is more."""
 
 
 class Condensation:
@@ -166,13 +173,10 @@ class Condensation:
         those cost that have left the list. A MIP over more clusters follows as long as it is quick,
         and ``found`` says that it was no better.
         """
-        if self.bound >= self.target or not self.program.solve(self.clock.remaining()):
-            return
+        order = self.by_reduced_cost()
         listing = self.program.listing
-        _, reduced = listing.bound(self.program.duals)
-        order = np.argsort(reduced, kind="stable")
         number = int(PER_ROW * self.counts.sum())
-        while not self.clock.over():
+        while len(order) and not self.clock.over():
             part, begin = order[:number], now()
             clock = self.clock.within(max(SAMPLE_SECONDS, SAMPLE_SHARE * self.clock.remaining()))
             clusters, costs, start = self.clusters[listing.which[part]], listing.costs[part], None
@@ -193,3 +197,38 @@ class Condensation:
             if better or slow or number >= len(order):
                 return
             number = int(MORE * number)
+
+    def look(self, found: Callable[[NDArray[np.int32]], bool]) -> None:
+        """Offer what a MIP finds below the target.
+
+        The cuts that the relaxation meets with equality are handed over to it: its own relaxation
+        is nearly whole then, and its heuristics find much better partitions.
+        """
+        part = self.by_reduced_cost()[: int(LOOK_PER_ROW * self.counts.sum())]
+        if len(part) == 0 or self.clock.over():
+            return
+        listing, types = self.program.listing, len(self.counts)
+        useful = listing.whole & (listing.sides - listing.matrix @ self.program.x <= SLACK)
+        useful &= np.diff(listing.matrix.indptr) <= FEW_ENTRIES
+        useful[: types + 1] = False
+        chosen = choose(
+            self.clusters[listing.which[part]],
+            listing.costs[part],
+            self.counts,
+            self.k,
+            self.clock.within(max(LOOK_SECONDS, LOOK_SHARE * self.clock.remaining())),
+            number_of_clusters=self.number,
+            cutoff=self.target,
+            further=(sp.csr_array(listing.matrix[useful][:, part]), listing.sides[useful]),
+            hopeful=True,
+        )
+        if chosen.clusters is not None:
+            found(chosen.clusters)
+
+    def by_reduced_cost(self) -> NDArray[np.int64]:
+        """The program's clusters, the most promising first; none if there is nothing to find."""
+        if self.bound >= self.target or not self.program.solve(self.clock.remaining()):
+            return np.empty(0, dtype=np.int64)
+        _, reduced = self.program.listing.bound(self.program.duals)
+        order: NDArray[np.int64] = np.argsort(reduced, kind="stable")
+        return order

@@ -136,7 +136,7 @@ POOL, LISTED_PER_ROW, SHORTER = 400_000, 200, 0.9
 """Clusters, in all and per row, up to which a list of them replaces pricing, faster beyond that;
 and the share of them at which the list is copied without the rest."""
 
-AIMED_PER_ROW, FEW_AIMED, AIMED_FARTHER = 400, 25, 0.1
+AIMED_PER_ROW, FEW_AIMED, AIMED_FARTHER = 800, 25, 0.1
 """Clusters per row of the first list that has a goal, twice as many each time; the same where all
 that fit the gap are listed already; and how much of the gap a goal must promise to close."""
 
@@ -144,8 +144,13 @@ CONDENSED, TRIALS = 40_000, 8
 """Clusters of the first list that is condensed, twice as many each time, and tries to find a cutoff
 for about so many."""
 
-SAMPLED, SAMPLES = 5e-4, 3
-"""Relative gap above which a MIP looks for partitions in a condensed list, and how often."""
+BEYOND = 0.15
+"""How far beyond a list's cutoff clusters are kept, as a share of what lies between it and the
+bound."""
+
+LOOKED_FOR, AGAIN = 5e-4, 0.1
+"""Relative gap above which a MIP looks for a better partition in a condensed list, and the share of
+the gap that such a partition must close for the list to be condensed again."""
 
 MOST_OF, NEAR = 0.8, 1e-3
 """Share of the gap that a goal is to close at most, and the relative gap below which the best
@@ -592,43 +597,69 @@ class Engine:
             listed = self.list_about(wanted)
             if listed is None:
                 return False
-            number = self.links.range_of_clusters(self.problem.n, self.problem.k)
-            short = Condensation(
-                listed.clusters,
-                listed.costs,
-                self.copies,
-                self.problem.k,
-                number,
-                self.proof.cuts,
-                min(listed.cutoff, self.target()),
-                self.clock,
-            )
-            self.improve_by(short, listed.cutoff)
+            short = self.improve_by(listed)
             if short.hopeless:
                 return False
             if listed.cutoff >= self.target():
                 which = short.which
-                self.look_at(Pool(self.pricer, listed.clusters[which], listed.costs[which]))
+                self.look_at(Pool(self.pricer, short.clusters[which], short.program.listing.costs))
                 self.generated = self.generate(self.links)
                 return True
             wanted *= 2
         return False
 
-    def improve_by(self, short: Condensation, cutoff: float) -> None:
-        """Better partitions out of a list that gets shorter by them, and a bound."""
-        for left in reversed(range(SAMPLES + 1)):
-            before = self.upper()
-            short.target = min(cutoff, self.target())
-            short.tighten()
-            if short.hopeless:  # a little better bound would only hide which nodes are best
-                return
-            self.prove(Bound(min(short.bound, short.target)))
-            if self.done() or left == 0 or before - self.lower <= SAMPLED * before:
-                return
+    def improve_by(self, listed: Listed) -> Condensation:
+        """Better partitions out of a list, and what is left of it for the best of them.
+
+        It is condensed from its beginning for each: cuts for a lower target do more than those for
+        a higher one and some more.
+        """
+        short = self.condensation(listed)
+        if short.hopeless or self.done():
+            return short
+        if listed.cutoff < self.target() or self.far():
             known = self.incumbent()
             short.sample(self.found, known[: 0 if self.far() else None], self.costs)
-            if self.upper() == before or self.target() >= cutoff:
-                return
+            if listed.cutoff < self.target():
+                return short
+            short = self.again(short, listed)
+        if self.upper() - self.lower > LOOKED_FOR * self.upper() and not self.done():
+            short.look(self.found)
+            short = self.again(short, listed)
+        return short
+
+    def again(self, short: Condensation, listed: Listed) -> Condensation:
+        """The same list for the target of now, if that is much lower than it was."""
+        gained = short.target - self.target()
+        much = gained > AGAIN * (short.target - self.lower)
+        return self.condensation(listed) if much and not self.done() else short
+
+    def condensation(self, listed: Listed) -> Condensation:
+        """What is left of a list for the target of now, and the bound that this proves.
+
+        Where the list's cutoff is lower, the best partition may cost more than that: more clusters
+        are kept then than a proof needs, or few of its clusters would be left.
+        """
+        assert self.proof.duals is not None
+        beyond = listed.cutoff + BEYOND * (listed.cutoff - self.proof.value)
+        target = min(beyond, self.target())
+        clusters, costs = listed.clusters, listed.costs
+        reduced = reduced_costs(clusters, costs, self.proof.duals, self.proof.cuts)
+        keep = reduced < target - self.proof.value
+        short = Condensation(
+            clusters[keep],
+            costs[keep],
+            self.copies,
+            self.problem.k,
+            self.links.range_of_clusters(self.problem.n, self.problem.k),
+            self.proof.cuts,
+            target,
+            self.clock,
+        )
+        short.tighten()
+        if not short.hopeless:  # a little better bound would only hide which nodes are best
+            self.prove(Bound(min(short.bound, listed.cutoff, target)))
+        return short
 
     def list_about(self, wanted: int) -> Listed | None:
         """A list of about so many clusters, or of all that fit the gap if these are fewer."""

@@ -107,12 +107,15 @@ def choose(
     number_of_clusters: tuple[int, int] | None = None,
     most_nodes: int = 2**31 - 1,
     cutoff: float = math.inf,
+    further: tuple[sp.csr_array, NDArray[np.float64]] | None = None,
+    hopeful: bool = False,
 ) -> Chosen:
     """Cheapest partition made of the given clusters.
 
     ``step`` > 0 says that all costs are multiples of it, ``start`` how often each cluster is used
     in a known partition. The cuts hold for every partition; they only speed the search up. With a
-    ``cutoff`` instead of a start, only a cheaper partition is looked for.
+    ``cutoff`` instead of a start, only a cheaper partition is looked for, by heuristics, too, if it
+    is ``hopeful``. ``further`` are rows a·x ≤ b that every partition made of these clusters obeys.
     """
     if len(clusters) == 0:
         return Chosen(None, math.inf, True)
@@ -122,6 +125,9 @@ def choose(
     sides = multiplicities.astype(np.float64)
     right = right_hand_sides(cuts, multiplicities)
     matrix = coefficient_table(clusters, cuts, number)
+    if further is not None:
+        matrix = sp.csr_array(sp.vstack([matrix, further[0]]))
+        right = np.concatenate([right, further[1]])
     uses = _most_uses(sp.csc_array(matrix[:number]), sides)
     about = float(costs.mean() * matrix.shape[0] / k)
     total = float(costs @ start) if start is not None else about
@@ -132,7 +138,7 @@ def choose(
         cost=costs * scale,
         constant=0.0,
         matrix=matrix,
-        row_lower=np.concatenate([sides, [fewest], np.full(len(cuts), -np.inf)]),
+        row_lower=np.concatenate([sides, [fewest], np.full(len(right), -np.inf)]),
         row_upper=np.concatenate([sides, [most], right]),
         lower=np.zeros(len(costs)),
         upper=uses,
@@ -145,6 +151,7 @@ def choose(
         seed=seed,
         interrupted=clock.stopping,
         cutoff=cutoff * scale,
+        hopeful=hopeful,
     )
     result = HighsBackend().solve(form, limits, start)
     if result.status == "infeasible":

@@ -119,7 +119,7 @@ def separate(
     ([0, 1, 2], [2])
     """
     part = np.flatnonzero(x > 1e-6)
-    rows, values = clusters[part].astype(np.int64), x[part]
+    rows, values = np.sort(clusters[part].astype(np.int64), axis=1), x[part]
     number = len(multiplicities)
     fractional = np.abs(values - np.round(values)) > 1e-6
     touched = np.unique(rows[fractional])
@@ -264,6 +264,17 @@ def _put(t: int, sign: int, starts: Ints, columns: Ints, times: Ints, held: Ints
 
 
 @inner
+def _alone(
+    starts: Ints, columns: Ints, times: Ints, x: Floats, worth: Floats, weight: int, alone: Floats
+) -> None:
+    """What each type adds to Σ x · worth[|C∩T|], taken so often, if no column meets T yet."""
+    for t in range(len(alone)):
+        alone[t] = 0.0
+        for e in range(starts[t], starts[t + 1]):
+            alone[t] += x[columns[e]] * worth[weight * times[e]]
+
+
+@inner
 def _best_addition(
     chosen: Ints,
     size: int,
@@ -273,31 +284,52 @@ def _best_addition(
     x: Floats,
     starts: Ints,
     columns: Ints,
-    times: Ints,
     copies: Ints,
     held: Ints,
     q: int,
     worth: Floats,
+    alone: Floats,
+    gains: Floats,
+    near: Ints,
     mark: Ints,
+    met: Ints,
     stamp: int,
 ) -> tuple[int, float]:
-    """The type, among those that share a column with T, that violates most when added."""
-    best, best_value = -1, -np.inf
+    """The type, among those that share a column with T, that violates most when added.
+
+    Columns that do not meet T count for a type as in ``alone``, so only the others are looked at.
+    """
+    several = 0
     for i in range(size):
         mark[chosen[i]] = stamp
     for i in range(size):
         t = chosen[i]
         for e in range(starts[t], starts[t + 1]):
-            row = rows[columns[e]]
-            for j in range(len(row)):
-                s = row[j]
+            c = columns[e]
+            if met[c] == stamp:
+                continue
+            met[c] = stamp
+            row, already = rows[c], worth[held[c]]
+            j = 0
+            while j < len(row):
+                s, first = row[j], j
+                while j < len(row) and row[j] == s:
+                    j += 1
                 if s < 0 or mark[s] == stamp:
                     continue
-                mark[s] = stamp
-                value = _gain(s, weight, x, starts, columns, times, held, worth)
-                value -= (total + weight * copies[s]) // q - total // q
-                if value > best_value + 1e-12:
-                    best, best_value = s, value
+                if mark[s] != -stamp:
+                    mark[s] = -stamp
+                    gains[s] = alone[s]
+                    near[several] = s
+                    several += 1
+                more = weight * (j - first)
+                gains[s] += x[c] * (worth[held[c] + more] - already - worth[more])
+    best, best_value = -1, -np.inf
+    for i in range(several):
+        s = near[i]
+        value = gains[s] - ((total + weight * copies[s]) // q - total // q)
+        if value > best_value + 1e-12:
+            best, best_value = s, value
     return best, best_value
 
 
@@ -328,7 +360,14 @@ def _search(
     for h in range(most + 1):
         floors[h] = h // q
         nearer[h] = h // q + NEARER * (h % q) / q
-    mark = np.full(number, -1, dtype=np.int64)
+    # The same for each weight, of types whose columns do not meet T.
+    heaviest = wanted.max()
+    alone, alone_nearer = np.empty((2, heaviest + 1, number))
+    for weight in wanted:
+        _alone(starts, columns, times, x, floors, weight, alone[weight])
+        _alone(starts, columns, times, x, nearer, weight, alone_nearer[weight])
+    gains, near = np.empty(number), np.empty(number, dtype=np.int64)
+    mark, met = np.zeros(number, dtype=np.int64), np.zeros(len(x), dtype=np.int64)
     stamp = 0
     chosen = np.empty(size, dtype=np.int64)
     weights = wanted.copy()
@@ -336,6 +375,7 @@ def _search(
     sets = np.empty((64, size), dtype=np.int64)
     often = np.empty((64, size), dtype=np.int64)
     broken = np.empty(64)
+    seen = np.zeros(_places(4 * len(pairs)), dtype=np.uint64)
     for first, second in pairs:
         weights[:] = wanted
         filled = min(size, 2)
@@ -357,12 +397,15 @@ def _search(
                 x,
                 starts,
                 columns,
-                times,
                 copies,
                 held,
                 q,
                 nearer,
+                alone_nearer[weights[filled]],
+                gains,
+                near,
                 mark,
+                met,
                 stamp,
             )
             if s < 0:
@@ -371,9 +414,13 @@ def _search(
             total += weights[filled] * copies[s]
             _put(s, weights[filled], starts, columns, times, held)
             filled += 1
+        if filled < size or _seen(chosen, weights, seen):
+            for i in range(filled):
+                _put(chosen[i], -weights[i], starts, columns, times, held)
+            continue
         value = -float(total // q)
         value += _held_value(chosen, filled, x, starts, columns, held, floors)
-        improved = filled == size and size > 1
+        improved = size > 1
         while improved:
             improved = False
             for i in range(size):
@@ -394,12 +441,15 @@ def _search(
                     x,
                     starts,
                     columns,
-                    times,
                     copies,
                     held,
                     q,
                     floors,
+                    alone[weight],
+                    gains,
+                    near,
                     mark,
+                    met,
                     stamp,
                 )
                 if s >= 0 and gained > lost + 1e-9:
@@ -410,7 +460,7 @@ def _search(
                 else:
                     total = without + weight * copies[out]
                 _put(chosen[size - 1], weight, starts, columns, times, held)
-        if filled == size and value > violation:
+        if value > violation:
             if found == len(sets):
                 wider = np.empty((2 * found, size), dtype=np.int64)
                 wider[:found] = sets
@@ -425,9 +475,41 @@ def _search(
             often[found] = weights
             broken[found] = value
             found += 1
-        for i in range(filled):
+        for i in range(size):
             _put(chosen[i], -weights[i], starts, columns, times, held)
     return sets[:found], often[:found], broken[:found]
+
+
+@inner
+def _places(least: int) -> int:
+    """The next power of two."""
+    places = 1
+    while places < least:
+        places *= 2
+    return places
+
+
+@inner
+def _seen(chosen: Ints, weights: Ints, seen: NDArray[np.uint64]) -> bool:
+    """Whether a set has been met before; it is noted if not.
+
+    A hash table of numbers that are all but certain to differ for different sets.
+    """
+    key = np.uint64(0)
+    for i in range(len(chosen)):
+        mixed = np.uint64(chosen[i] * 64 + weights[i] + 1) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(31)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        key += mixed ^ (mixed >> np.uint64(29))
+    key |= np.uint64(1)  # 0 is an empty place
+    last = np.uint64(len(seen) - 1)
+    place = (key >> np.uint64(7)) & last
+    while seen[place] != 0:
+        if seen[place] == key:
+            return True
+        place = (place + np.uint64(1)) & last
+    seen[place] = key
+    return False
 
 
 @inner

@@ -146,6 +146,20 @@ def test_only_points_below_a_cutoff_count(backend):
         assert (below.status, below.bound) == ("infeasible", best - margin)
 
 
+def test_a_hopeful_search_finds_points_below_a_cutoff_and_excludes_none():
+    rng = np.random.default_rng(18)
+    backend = find_backend("highs")
+    for _ in range(60):
+        form = random_program(rng)
+        best = brute_force(form)
+        low = best - 0.1 if math.isfinite(best) else 5.0
+        result = backend.solve(form, Limits(cutoff=low, hopeful=True))
+        assert result.status in ("no_solution", "feasible")
+        if math.isfinite(best):
+            above = backend.solve(form, Limits(cutoff=best + 0.1, hopeful=True))
+            assert above.objective == pytest.approx(best, abs=1e-6)
+
+
 def test_a_point_above_the_cutoff_that_is_optimal_up_to_a_gap_excludes_no_other():
     watched = watch.Watch("solver", program([8, 4], [(1, [1, 1], 1)]), Limits(cutoff=6.0))
     for gap in (5.0, 1e-9):

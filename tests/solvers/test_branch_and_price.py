@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from oracles import all_partitions, labels_of, pair_cost, random_instance
+from scipy.sparse import csr_array
 from sizes import how_many
 
 import kanopy as kn
@@ -308,6 +309,11 @@ def test_a_mip_with_a_cutoff_finds_the_best_partition_below_it_or_none():
             assert above.optimal
             assert above.clusters is not None
             assert above.bound == pytest.approx(best, rel=1e-6, abs=1e-6)
+            rows = csr_array(np.ones((1, len(every.costs)))), np.array([len(data.types) / 2])
+            hopeful = choose(*args, cutoff=best + margin, further=rows, hopeful=True)
+            assert hopeful.clusters is not None
+            total = sum(pricer.cost(row[row >= 0]) for row in hopeful.clusters)
+            assert total == pytest.approx(best, rel=1e-6, abs=1e-6)
         for margin in margins if best > 0.1 else ():
             below = choose(*args, cutoff=best - margin)
             assert (below.clusters, below.optimal) == (None, True)

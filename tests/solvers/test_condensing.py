@@ -119,6 +119,12 @@ def test_lists_keep_the_best_partition_and_bounds_stay_below_it(monkeypatch, par
             short.sample(found.append, nothing, len)  # which says that none is better
             for rows in found:  # partitions of the table
                 assert (np.bincount(rows[rows >= 0], minlength=len(counts)) == counts).all()
+            better: list[np.ndarray] = []
+            short.look(better.append)
+            for rows in better:
+                used = np.bincount(rows[rows >= 0], minlength=len(counts))
+                assert (used == counts).all()
+                total["looked"] += 1
             if target > values.min():  # a lower target, as a better partition brings it
                 short.target = values.min() * 1.00001
                 short.tighten()
@@ -129,6 +135,7 @@ def test_lists_keep_the_best_partition_and_bounds_stay_below_it(monkeypatch, par
     assert total["whole"] > 20
     assert total["mixed"] > 5
     assert total["closed"] > number / 2
+    assert total["looked"] > 5
 
 
 def random_program(rng):
@@ -203,7 +210,7 @@ def test_condensed_lists_lead_to_the_same_optimum(monkeypatch, cost):
         with monkeypatch.context() as patch:
             patch.setattr(Condensation, "tighten", noted)
             patch.setattr(engine, "CONDENSED", 300)
-            patch.setattr(engine, "SAMPLED", 0.0 if seed % 3 else math.inf)
+            patch.setattr(engine, "LOOKED_FOR", 0.0 if seed % 3 else math.inf)
             patch.setattr(branching, "NODE_COLUMNS", 0)
             patch.setattr(condensing, "PER_ROW", 1.0)
             patch.setattr(condensing, "PATIENCE", 0)
