@@ -72,11 +72,11 @@ class _Search:
     def run(self) -> Ended:
         """Solve, and decide between infeasible and unbounded where HiGHS does not."""
         solver, status = self.attempt(presolve="off" if self.proving else "choose")
-        if status == self.status.kInfeasible and math.isfinite(self.watch.limits.cutoff):
-            if not self.proving:
-                self.watch.forget_bound()
-                return Ended("stopped")
-        elif status == self.status.kInfeasible:
+        none = (self.status.kInfeasible, self.status.kUnboundedOrInfeasible)
+        if status in none and self.watch.limits.hopeful:
+            self.watch.forget_bound()
+            return Ended("stopped")
+        if status == self.status.kInfeasible and not self.proving:
             # Presolve may be wrong about that (HiGHS issues 2585, 3296), so it takes two: what the
             # program itself says without presolve counts.
             self.watch.forget_bound()

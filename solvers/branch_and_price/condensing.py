@@ -196,10 +196,10 @@ class Condensation:
             slow = not chosen.optimal or now() - begin > QUICK
             if better or slow or number >= len(order):
                 return
-            number = int(MORE * number)
+            number = max(number + 1, int(MORE * number))
 
-    def look(self, found: Callable[[NDArray[np.int32]], bool]) -> None:
-        """Offer what a MIP finds below the target.
+    def look(self, found: Callable[[NDArray[np.int32]], bool], below: float) -> None:
+        """Offer what a MIP finds below a cost, the target or less.
 
         The cuts that the relaxation meets with equality are handed over to it: its own relaxation
         is nearly whole then, and its heuristics find much better partitions.
@@ -218,7 +218,7 @@ class Condensation:
             self.k,
             self.clock.within(max(LOOK_SECONDS, LOOK_SHARE * self.clock.remaining())),
             number_of_clusters=self.number,
-            cutoff=self.target,
+            cutoff=below,
             further=(sp.csr_array(listing.matrix[useful][:, part]), listing.sides[useful]),
             hopeful=True,
         )

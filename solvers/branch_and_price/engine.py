@@ -624,15 +624,17 @@ class Engine:
                 return short
             short = self.again(short, listed)
         if self.upper() - self.lower > LOOKED_FOR * self.upper() and not self.done():
-            short.look(self.found)
+            short.look(self.found, min(short.target, self.target()))
             short = self.again(short, listed)
         return short
 
     def again(self, short: Condensation, listed: Listed) -> Condensation:
-        """The same list for the target of now, if that is much lower than it was."""
+        """The same list for the target of now, if that is much lower than it was and cuts help."""
         gained = short.target - self.target()
-        much = gained > AGAIN * (short.target - self.lower)
-        return self.condensation(listed) if much and not self.done() else short
+        if gained <= AGAIN * (short.target - self.lower) or self.done():
+            return short
+        shorter = self.condensation(listed)
+        return short if shorter.hopeless else shorter
 
     def condensation(self, listed: Listed) -> Condensation:
         """What is left of a list for the target of now, and the bound that this proves.

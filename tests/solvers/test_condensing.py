@@ -120,7 +120,7 @@ def test_lists_keep_the_best_partition_and_bounds_stay_below_it(monkeypatch, par
             for rows in found:  # partitions of the table
                 assert (np.bincount(rows[rows >= 0], minlength=len(counts)) == counts).all()
             better: list[np.ndarray] = []
-            short.look(better.append)
+            short.look(better.append, target)
             for rows in better:
                 used = np.bincount(rows[rows >= 0], minlength=len(counts))
                 assert (used == counts).all()
