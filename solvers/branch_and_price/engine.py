@@ -136,9 +136,10 @@ POOL, LISTED_PER_ROW, SHORTER = 400_000, 200, 0.9
 """Clusters, in all and per row, up to which a list of them replaces pricing, faster beyond that;
 and the share of them at which the list is copied without the rest."""
 
-AIMED_PER_ROW, FEW_AIMED, AIMED_FARTHER = 800, 25, 0.1
-"""Clusters per row of the first list that has a goal, twice as many each time; the same where all
-that fit the gap are listed already; and how much of the gap a goal must promise to close."""
+AIMED_PER_ROW, AIMED_ROWS, FEW_AIMED, AIMED_FARTHER = 400, 200, 25, 0.1
+"""Clusters per row of the first list that has a goal, twice as many each time, and rows that a
+table counts for at least; clusters per row where all that fit the gap are listed already; and how
+much of the gap a goal must promise to close."""
 
 CONDENSED, TRIALS = 40_000, 8
 """Clusters of the first list that is condensed, twice as many each time, and tries to find a cutoff
@@ -693,7 +694,8 @@ class Engine:
         goal, and the optimum then, or none, and the goal is a bound.
         """
         pool, pricer, proof = self.pool, self.pricer, self.proof
-        wanted = (AIMED_PER_ROW if pool is None else FEW_AIMED) * self.problem.n
+        n = self.problem.n
+        wanted = AIMED_PER_ROW * max(n, AIMED_ROWS) if pool is None else FEW_AIMED * n
         if pool is not None and len(pool) <= wanted:
             return False
         while self.lists() and not self.done() and wanted <= POOL:
