@@ -54,6 +54,9 @@ which it is handed over."""
 LOOK_SECONDS, LOOK_SHARE = 6.0, 0.18
 """Seconds that this MIP may take, or this share of the time left if that is more."""
 
+MOST_SECONDS = 60.0
+"""Seconds of either MIP where there is no limit of time: neither is needed for a proof."""
+
 
 class Condensation:
     """What is left of a list.
@@ -178,7 +181,7 @@ class Condensation:
         number = int(PER_ROW * self.counts.sum())
         while len(order) and not self.clock.over():
             part, begin = order[:number], now()
-            clock = self.clock.within(max(SAMPLE_SECONDS, SAMPLE_SHARE * self.clock.remaining()))
+            clock = self.some_time(SAMPLE_SECONDS, SAMPLE_SHARE)
             clusters, costs, start = self.clusters[listing.which[part]], listing.costs[part], None
             if len(known):
                 clusters, start = with_start(clusters, known)
@@ -216,7 +219,7 @@ class Condensation:
             listing.costs[part],
             self.counts,
             self.k,
-            self.clock.within(max(LOOK_SECONDS, LOOK_SHARE * self.clock.remaining())),
+            self.some_time(LOOK_SECONDS, LOOK_SHARE),
             number_of_clusters=self.number,
             cutoff=below,
             further=(sp.csr_array(listing.matrix[useful][:, part]), listing.sides[useful]),
@@ -224,6 +227,10 @@ class Condensation:
         )
         if chosen.clusters is not None:
             found(chosen.clusters)
+
+    def some_time(self, least: float, share: float) -> Clock:
+        """A clock for a MIP: so many seconds, or a share of what is left."""
+        return self.clock.within(min(max(least, share * self.clock.remaining()), MOST_SECONDS))
 
     def by_reduced_cost(self) -> NDArray[np.int64]:
         """The program's clusters, the most promising first; none if there is nothing to find."""

@@ -363,7 +363,7 @@ def _search(
     # The same for each weight, of types whose columns do not meet T.
     heaviest = wanted.max()
     alone, alone_nearer = np.empty((2, heaviest + 1, number))
-    for weight in wanted:
+    for weight in np.unique(wanted):
         _alone(starts, columns, times, x, floors, weight, alone[weight])
         _alone(starts, columns, times, x, nearer, weight, alone_nearer[weight])
     gains, near = np.empty(number), np.empty(number, dtype=np.int64)

@@ -4,6 +4,8 @@ import importlib.util
 import math
 import os
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from sizes import how_many
 
 import kanopy as kn
 from kanopy.solvers.branch_and_price import engine
+from kanopy.solvers.branch_and_price.branching import Tree
 from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.branch_and_price.engine import Engine, Options
 from kanopy.solvers.branch_and_price.enumeration import choose
@@ -287,6 +290,20 @@ def test_artificial_columns_do_not_become_dearer_by_themselves():
     master.raise_artificials(np.array([1]), 1e3)
     master.price_artificials(before)
     assert master.artificial_costs.tolist() == before.tolist()
+
+
+def test_only_a_decision_on_the_number_of_clusters_divides_sizes():
+    whole = SimpleNamespace(problem=SimpleNamespace(n=12), master=SimpleNamespace(k=3))
+    tree = SimpleNamespace(engine=whole)
+    old = Restrictions(clusters=(4, 4))
+    pair = (replace(old, together=((0, 1),)), replace(old, apart=((0, 1),)))
+    number = (Restrictions(clusters=(4, 4)), Restrictions(clusters=(0, 3)))
+    fewer = (Restrictions(clusters=(3, 4)), Restrictions(clusters=(0, 2)))
+    free = (Restrictions(together=((0, 1),)), Restrictions(apart=((0, 1),)))
+    found = [Tree.divides_sizes(tree, children) for children in (pair, number, fewer, free)]
+    assert found == [False, True, False, False]
+    whole.problem.n = 13  # four clusters may hold one of four rows
+    assert not Tree.divides_sizes(tree, number)
 
 
 def test_a_mip_with_a_cutoff_finds_the_best_partition_below_it_or_none():

@@ -14,6 +14,7 @@ import kanopy as kn
 from kanopy.solvers.branch_and_price import branching, condensing, engine
 from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.branch_and_price.condensing import Condensation
+from kanopy.solvers.branch_and_price.enumeration import Chosen
 from kanopy.solvers.branch_and_price.list_program import ListProgram
 from kanopy.solvers.branch_and_price.pricing import Cuts
 from kanopy.solvers.branch_and_price.tableau_cuts import mixed_cuts, tableau_cuts
@@ -136,6 +137,22 @@ def test_lists_keep_the_best_partition_and_bounds_stay_below_it(monkeypatch, par
     assert total["mixed"] > 5
     assert total["closed"] > number / 2
     assert total["looked"] > 5
+
+
+def test_a_mip_for_a_partition_ends_without_a_limit_of_time(monkeypatch):
+    k, counts, clusters, costs = random_list(np.random.default_rng(0))
+    number = (0, int(counts.sum()) // k)
+    clocks = []
+    monkeypatch.setattr(
+        condensing,
+        "choose",
+        lambda *given, **_: clocks.append(given[4]) or Chosen(None, 0.0, False),
+    )
+    short = Condensation(clusters, costs, counts, k, number, Cuts(), 1e6, Clock())
+    short.sample(len, clusters[:0], len)
+    short.look(len, 1e6)
+    assert len(clocks) == 2
+    assert all(clock.remaining() <= condensing.MOST_SECONDS for clock in clocks)
 
 
 def random_program(rng):
