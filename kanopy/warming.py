@@ -11,12 +11,16 @@ from contextlib import suppress
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 
 from kanopy.instances.errors import KanopyError
 from kanopy.instances.microdata import Microdata
+from kanopy.solvers.branch_and_price.coefficients import coefficient_table, violations
+from kanopy.solvers.branch_and_price.pool import Pool
 from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
-from kanopy.solvers.branch_and_price.pricing import Cuts, Duals
+from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions
 from kanopy.solvers.branch_and_price.swaps import Swaps
+from kanopy.solvers.branch_and_price.tableau_cuts import mixed_cuts, tableau_cuts
 from kanopy.solvers.clock import without_note
 from kanopy.solvers.costs import CLUSTER_COSTS
 from kanopy.solvers.registry import all_methods
@@ -64,6 +68,7 @@ def warm(cost: str) -> None:
 
     if cost == "sse":
         warm_exchanges(data)
+        warm_lists(data)
 
 
 def warm_exchanges(data: Microdata) -> None:
@@ -73,6 +78,21 @@ def warm_exchanges(data: Microdata) -> None:
     pricer = SsePricer(data, 3)
     costs = pricer.costs(clusters, np.array([3]))
     Swaps(pricer).price(clusters, costs, Duals(np.zeros(len(data.counts))), Cuts())
+
+
+def warm_lists(data: Microdata) -> None:
+    """Run what branch-and-price runs only over lists of clusters and in trees."""
+    rows = np.array([[0, 1], [1, 2], [0, 2]], dtype=np.int32)
+    half, all_of = np.full(3, 0.5), np.ones(3, dtype=bool)
+    matrix = sp.csc_array(coefficient_table(rows, Cuts(), 3)[:3])
+    inverse = np.linalg.inv(matrix.toarray())
+    tableau_cuts(matrix, np.ones(3), half, inverse[all_of])
+    mixed_cuts(matrix, np.ones(3), all_of, half, inverse)
+    cut = Cuts(np.array([0, 3]), np.arange(3), np.array([2]))
+    violations(rows, half, cut, np.ones(3, dtype=np.int64))
+    pool = Pool(SsePricer(data, 2), rows, np.ones(3))
+    pool.multiplicities = pool.multiplicities.copy()  # as in a dive
+    pool.allowed(Restrictions(apart=((0, 1),)))
 
 
 def compile_all() -> None:

@@ -32,11 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.argument import Argument
+from kanopy.solvers.branch_and_price.better_partitions import dives
 from kanopy.solvers.branch_and_price.column_generation import Bound
-from kanopy.solvers.branch_and_price.engine import POOL, SHORTER, Engine
+from kanopy.solvers.branch_and_price.cut_rounds import cut_round, recall
+from kanopy.solvers.branch_and_price.engine import Engine
 from kanopy.solvers.branch_and_price.enumeration import list_clusters
+from kanopy.solvers.branch_and_price.finishing import choose_from, finish_node
 from kanopy.solvers.branch_and_price.master import Relaxation
-from kanopy.solvers.branch_and_price.pool import respecting
+from kanopy.solvers.branch_and_price.pool import MOST_LISTED, SHORTER, respecting
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.saved_tree import SavedTree
 from kanopy.solvers.clock import now
@@ -187,14 +190,14 @@ class Tree:
         if not settled:
             return False
         for _ in range(RECALLS):
-            if best.value >= engine.target() or not engine.recall(node.restrictions):
+            if best.value >= engine.target() or not recall(engine, node.restrictions):
                 break
             if not engine.generated.converged and engine.clock.over():
                 return False
             best = max(best, engine.generated.bound, key=lambda bound: bound.value)
         for _ in range(NODE_ROUNDS if engine.options.cuts else 0):
             before = best.value
-            if before >= engine.target() or not engine.cut_round(node.restrictions, root=False):
+            if before >= engine.target() or not cut_round(engine, node.restrictions, root=False):
                 break
             if not engine.generated.converged and engine.clock.over():
                 return False
@@ -270,7 +273,7 @@ class Tree:
         """A dive from the node at hand, if others have not taken too much of the time."""
         begin = now()
         if self.dived <= DIVE_SHARE * (begin - self.began):
-            self.engine.dives(1, restrictions)
+            dives(self.engine, 1, restrictions)
             self.dived += now() - begin
 
     def relax(self, node: Node) -> tuple[Bound, bool]:
@@ -313,7 +316,7 @@ class Tree:
         promising = LESS if engine.pool is None else LITTLE_LESS
         if not engine.options.enumeration or gap > promising * self.failed_gap:
             return bound.value
-        value = engine.finish_node(bound, restrictions, NODE_COLUMNS, NODE_NODES)
+        value = finish_node(engine, bound, restrictions, NODE_COLUMNS, NODE_NODES)
         if value < engine.target():
             self.failed_gap = min(self.failed_gap, gap)
         return value
@@ -323,12 +326,12 @@ class Tree:
         engine = self.engine
         target = engine.target()
         listed = list_clusters(
-            engine.pricer, bound, target, engine.clock, POOL, restrictions, trials=1
+            engine.pricer, bound, target, engine.clock, MOST_LISTED, restrictions, trials=1
         )
         if listed is None:
             return bound.value
         seconds = engine.clock.remaining()
-        proven, _ = engine.choose_from(listed, bound, restrictions, MOST_NODES, seconds)
+        proven, _ = choose_from(engine, listed, bound, restrictions, MOST_NODES, seconds)
         return min(listed.cutoff, target, proven)
 
     def choose(self, node: Node, relaxation: Relaxation, value: float) -> Children | None:
@@ -438,3 +441,10 @@ def pair_weights(
     total = np.zeros(len(pairs))
     np.add.at(total, where.ravel(), weight[inside])
     return pairs, total
+
+
+def branch(engine: Engine, saved: SavedTree | None = None) -> None:
+    """Search the tree, from where a saved one stopped."""
+    if not engine.frontier:
+        engine.frontier, engine.leaves = [(engine.lower, engine.lower, engine.links)], math.inf
+    Tree(engine, saved).search()

@@ -16,6 +16,7 @@ from kanopy.solvers.branch_and_price.linked_start import (
     linked_start,
     split_parts,
 )
+from kanopy.solvers.branch_and_price.plan import carry_out
 from kanopy.solvers.branch_and_price.pricing import pricer_of, quick_search
 from kanopy.solvers.branch_and_price.start import split_large
 from kanopy.solvers.problem import Outcome, Problem
@@ -73,7 +74,7 @@ def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
             cost_step(problem),
             floor,
         )
-        engine.solve()
+        carry_out(engine)
         if run.wants_proof:
             from kanopy.solvers.branch_and_price.certificate import certify
 

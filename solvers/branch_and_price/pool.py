@@ -25,6 +25,12 @@ from kanopy.solvers.branch_and_price.pricing import (
 )
 from kanopy.solvers.kernels.inner import kernel
 
+MOST_LISTED = 400_000
+"""Clusters up to which a list of them replaces pricing, which is faster beyond that."""
+
+SHORTER = 0.9
+"""Share of a list at which it is copied without the rest."""
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -7,11 +7,15 @@ from sizes import how_many
 
 import kanopy as kn
 from kanopy.solvers.branch_and_price import (
+    better_partitions,
     branching,
     column_generation,
+    cut_rounds,
     diving,
-    engine,
     enumeration,
+    finishing,
+    goals,
+    lists,
     master,
     pricer_sse,
     regions,
@@ -28,13 +32,16 @@ SIZES = (
     (pricer_sse, "MATRIX", (0, 2000)),  # k-d tree
     (pricer_sse, "_BLOCK", (1, 2, 500)),
     (pricer_sse, "_SLICE", (1, 4_000_000)),
-    (engine, "MANY_COLUMNS", (5, 10_000)),
-    (engine, "FEW_COLUMNS", (5, 2500)),
-    (engine, "WIDE", (0.0, 1e-3, 10.0)),
-    (engine, "POOL", (10, 400_000)),
-    (engine, "POOL_PER_ROW", (0, 6)),
-    (engine, "MANY_CUTS", (-1, 200)),  # slack cuts laid aside and called back
-    (engine, "LISTED_PER_TYPE", (1, 10)),
+    (cut_rounds, "MANY_COLUMNS", (5, 10_000)),
+    (cut_rounds, "MANY_CUTS", (-1, 200)),  # slack cuts laid aside and called back
+    (finishing, "FEW_COLUMNS", (5, 2500)),
+    (finishing, "POOL_PER_ROW", (0, 6)),
+    (better_partitions, "FEW_COLUMNS", (5, 2500)),
+    (better_partitions, "WIDE", (0.0, 1e-3, 10.0)),
+    (better_partitions, "LISTED_PER_TYPE", (1, 10)),
+    (lists, "FEW_COLUMNS", (5, 2500)),
+    (lists, "MOST_LISTED", (10, 400_000)),
+    (goals, "MOST_LISTED", (10, 400_000)),
     (regions, "MOST", (1, 3000)),
     (regions, "FAILURES", (2, 10)),
     (enumeration, "LISTING_NODES", (50, 20_000_000)),

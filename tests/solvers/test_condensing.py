@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sizes import how_many
 
 import kanopy as kn
-from kanopy.solvers.branch_and_price import branching, condensing, engine
+from kanopy.solvers.branch_and_price import branching, condensing, lists
 from kanopy.solvers.branch_and_price.column_generation import Clock
 from kanopy.solvers.branch_and_price.condensing import Condensation
 from kanopy.solvers.branch_and_price.enumeration import Chosen
@@ -222,12 +222,12 @@ def test_condensed_lists_lead_to_the_same_optimum(monkeypatch, cost):
         common = {"cost": cost, "initial": start, "stop": kn.MaxRuntime(60)}
         common["options"] = {"most_cut_rounds": 0}
         with monkeypatch.context() as patch:
-            patch.setattr(engine, "CONDENSED", engine.POOL + 1)
+            patch.setattr(lists, "CONDENSED", lists.MOST_LISTED + 1)
             other = kn.solve(data, 3, "branch-and-price", **common)
         with monkeypatch.context() as patch:
             patch.setattr(Condensation, "tighten", noted)
-            patch.setattr(engine, "CONDENSED", 300)
-            patch.setattr(engine, "LOOKED_FOR", 0.0 if seed % 3 else math.inf)
+            patch.setattr(lists, "CONDENSED", 300)
+            patch.setattr(lists, "LOOKED_FOR", 0.0 if seed % 3 else math.inf)
             patch.setattr(branching, "NODE_COLUMNS", 0)
             patch.setattr(condensing, "PER_ROW", 1.0)
             patch.setattr(condensing, "PATIENCE", 0)

@@ -11,9 +11,16 @@ from pricing_cases import check_random_questions
 from sizes import how_many
 
 import kanopy as kn
-from kanopy.solvers.branch_and_price import branching, engine
+from kanopy.solvers.branch_and_price import (
+    better_partitions,
+    branching,
+    finishing,
+    goals,
+    lists,
+)
 from kanopy.solvers.branch_and_price.argument import Argument
 from kanopy.solvers.branch_and_price.coefficients import cut_rows, right_hand_sides, violations
+from kanopy.solvers.branch_and_price.engine import Engine
 from kanopy.solvers.branch_and_price.master import sorted_rows
 from kanopy.solvers.branch_and_price.pool import Pool
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals, Restrictions, Search, pricer_of
@@ -55,11 +62,11 @@ def test_a_pool_knows_how_many_rows_are_left():
 
 def forced(monkeypatch):
     """Lists of any length, and no MIP that could settle anything before or in the tree."""
-    monkeypatch.setattr(engine, "LISTED_PER_ROW", engine.POOL)
-    monkeypatch.setattr(engine, "CONDENSED", engine.POOL + 1)
+    monkeypatch.setattr(lists, "LISTED_PER_ROW", lists.MOST_LISTED)
+    monkeypatch.setattr(lists, "CONDENSED", lists.MOST_LISTED + 1)
     monkeypatch.setattr(branching, "SHORTER", 1.0)  # a list of its own for every node
-    monkeypatch.setattr(engine, "WIDE", 10.0)
-    monkeypatch.setattr(engine, "POOL_PER_ROW", 0)
+    monkeypatch.setattr(better_partitions, "WIDE", 10.0)
+    monkeypatch.setattr(finishing, "POOL_PER_ROW", 0)
     monkeypatch.setattr(branching, "NODE_COLUMNS", 0)
 
 
@@ -71,7 +78,7 @@ def test_branching_over_a_list_finds_what_branching_alone_does(monkeypatch, cost
     larger ones is held against brute force elsewhere.
     """
     pooled = aimed = branched = 0
-    look_at = engine.Engine.look_at
+    look_at = Engine.look_at
 
     def noted(self, pool):
         nonlocal pooled, aimed
@@ -79,7 +86,7 @@ def test_branching_over_a_list_finds_what_branching_alone_does(monkeypatch, cost
         aimed += math.isfinite(self.goal)
         look_at(self, pool)
 
-    monkeypatch.setattr(engine.Engine, "look_at", noted)
+    monkeypatch.setattr(Engine, "look_at", noted)
     for seed in range(how_many(20, 600)):
         rng = np.random.default_rng([seed, 7])
         k = int(rng.integers(2, 5))
@@ -91,7 +98,7 @@ def test_branching_over_a_list_finds_what_branching_alone_does(monkeypatch, cost
         with monkeypatch.context() as patch:
             forced(patch)
             if seed % 2:
-                patch.setattr(engine, "NEAR", math.inf)  # no goals
+                patch.setattr(goals, "NEAR", math.inf)  # no goals
             start = np.arange(n) % (n // k)
             s, t = (
                 kn.solve(
@@ -151,7 +158,7 @@ def test_lists_of_nodes_hold_the_best_partition(monkeypatch, cost):
         assert best.status == "optimal"
         with monkeypatch.context() as patch:
             forced(patch)
-            patch.setattr(engine.Engine, "found", lambda self, clusters: False)
+            patch.setattr(Engine, "found", lambda self, clusters: False)
             s = kn.solve(
                 data,
                 k,
@@ -194,11 +201,11 @@ def test_goals_stop_at_the_best_partition(monkeypatch, cost):
         start = nearly(rng, best)
         with monkeypatch.context() as patch:
             forced(patch)
-            patch.setattr(engine, "MOST_OF", 0.1)
-            patch.setattr(engine, "AIMED_FARTHER", 0.0)
+            patch.setattr(goals, "MOST_OF", 0.1)
+            patch.setattr(goals, "AIMED_FARTHER", 0.0)
             if seed % 3 == 0:
                 patch.setattr(branching, "COUNT_FRACTION", 0.0)
-            patch.setattr(engine.Engine, "found", lambda self, clusters: False)
+            patch.setattr(Engine, "found", lambda self, clusters: False)
             s = kn.solve(
                 data,
                 k,
@@ -264,7 +271,7 @@ OTHERS = [
 def test_a_list_says_nothing_of_partitions_from_its_cutoff_on(monkeypatch):
     """One that is cheaper by less than what counts as solved may need clusters not listed."""
     forced(monkeypatch)
-    monkeypatch.setattr(engine, "SHORTER", 1.1)
+    monkeypatch.setattr(lists, "SHORTER", 1.1)
     one = np.array([0, 0, 1, 2, 3, 3, 4, 4, 1, 5, 5, 2, 3])
     other = np.array([0, 0, 2, 1, 3, 3, 4, 4, 1, 5, 5, 2, 3])  # rows 2 and 3, near twins, exchanged
     for seed in range(40):

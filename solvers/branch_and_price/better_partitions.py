@@ -1,0 +1,189 @@
+"""Better partitions at the root: MIPs over few clusters, dives, regions, local search.
+
+None of them proves anything; what they find is offered to the run, and its clusters become columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kanopy.solvers.branch_and_price.column_generation import Clock
+from kanopy.solvers.branch_and_price.diving import dive
+from kanopy.solvers.branch_and_price.engine import Engine
+from kanopy.solvers.branch_and_price.enumeration import list_clusters
+from kanopy.solvers.branch_and_price.finishing import (
+    FEW_COLUMNS,
+    choose_from,
+    listable,
+    mip_seconds,
+)
+from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
+from kanopy.solvers.branch_and_price.pricing import Restrictions
+from kanopy.solvers.branch_and_price.regions import Effort, improve
+from kanopy.solvers.branch_and_price.start import with_start
+from kanopy.solvers.clock import now
+
+SAMPLE_NODES, SAMPLE_SHARE = 50, 0.1
+"""Nodes of a MIP that only looks for a better partition, and its share of the time left."""
+
+SAMPLE_FEW, SAMPLE_MORE = 1.3, 5.0
+"""Columns per row of that MIP: few take a second and mostly do, more are tried if not."""
+
+QUICK, MORE, LARGER_SECONDS = 1.0, 1.4, 3.0
+"""Seconds of such a MIP up to which more columns are tried next, how many times as many, and how
+long the next may take."""
+
+WIDE = 1e-3
+"""Relative gap above which that MIP is run."""
+
+REGION_NODES, REGION_SHARE, REGION_LIST = 20, 0.2, 0.5
+"""Nodes of the MIP of a region, the share of the time left that all regions may take, and the share
+of that for a list of columns."""
+
+LISTED_PER_TYPE, REGIONS_PER_TYPE = 10, 40
+"""Clusters per type that are listed for regions where costs come in steps: very many are then
+equally good, and the relaxation needs only some of them. The second elsewhere."""
+
+LAST_SEARCH = 0.5
+"""Share of the time left of a local search."""
+
+
+def sample(engine: Engine, per_row: float) -> bool:
+    """A better partition among the clusters of least reduced cost, where the gap is wide.
+
+    True if the best of them is found: dives hardly ever find a better one then.
+    """
+    wide = engine.upper() - engine.lower > WIDE * engine.upper()
+    if engine.done() or not wide or not engine.options.enumeration or engine.step > 0:
+        return False
+    most = min(FEW_COLUMNS, int(per_row * engine.problem.n))
+    optimal, seconds = False, mip_seconds(engine, SAMPLE_SHARE)
+    while True:
+        listed = list_clusters(
+            engine.pricer, engine.proof, within(engine, most), engine.listing(), most, engine.links
+        )
+        if listed is None:
+            return optimal
+        begin, before = now(), engine.upper()
+        _, solved = choose_from(engine, listed, engine.proof, engine.links, SAMPLE_NODES, seconds)
+        optimal |= solved
+        quick = solved and now() - begin < QUICK
+        if engine.trees_come_next() and engine.upper() == before:
+            return optimal
+        if engine.done() or not quick or listed.cutoff >= engine.target():
+            return optimal
+        most, seconds = int(MORE * most), LARGER_SECONDS
+
+
+def search_on(engine: Engine, sampled: bool) -> None:
+    """A better partition out of more clusters, then by dives and out of regions.
+
+    Regions do little for a partition far from the best, and most for one that is near.
+    """
+    sampled = sample(engine, SAMPLE_MORE) or sampled
+    if (sampled and not engine.far()) or listable(engine):
+        return
+    before = engine.upper()
+    first = engine.far() or engine.step > 0
+    if first:
+        dives(engine, 2 if engine.step == 0 else 1)
+    polish(engine)
+    if not first and engine.upper() == before:
+        dives(engine, 2)
+    while engine.upper() < before:
+        before = engine.upper()
+        sample(engine, SAMPLE_MORE)
+        if engine.upper() < before:
+            polish(engine)
+
+
+def dives(
+    engine: Engine, number: int, restrictions: Restrictions | None = None, effort: float = 1.0
+) -> None:
+    """Dives from the current relaxation; of several, more as long as they find something."""
+    left = number if engine.options.dives else 0
+    while left > 0 and not engine.done():
+        share = float(engine.run.rng.uniform(0.1, 0.3))
+        limit = engine.clock.within(0.25 * engine.clock.remaining())
+        limits = restrictions or engine.links
+        clusters = dive(engine.generation, limit, engine.run.rng, limits, share, effort)
+        improved = clusters is not None and engine.found(clusters)
+        left = max(left - 1, 2 if improved and number > 1 else 0)
+
+
+def polish(engine: Engine) -> None:
+    """A better partition out of the columns at hand where one MIP cannot hold them all.
+
+    Where costs come in steps, out of others listed for that, too.
+    """
+    wide = engine.upper() - engine.lower > WIDE * engine.upper()
+    if engine.done() or not wide or not engine.options.dives or not engine.master.large:
+        return
+    clock = engine.clock.within(REGION_SHARE * engine.clock.remaining())
+    clusters, costs = engine.master.clusters, engine.master.costs
+    if not engine.large:
+        per_type = LISTED_PER_TYPE if engine.step > 0 else REGIONS_PER_TYPE
+        most = per_type * engine.master.types
+        part = clock.within(REGION_LIST * clock.remaining())
+        listed = list_clusters(
+            engine.pricer, engine.proof, within(engine, most), part, most, engine.links
+        )
+        if listed is not None:
+            both = np.concatenate([clusters, listed.clusters])
+            clusters, first = np.unique(both, axis=0, return_index=True)
+            costs = np.concatenate([costs, listed.costs])[first]
+    improve_regions(engine, clusters, costs, clock)
+
+
+def improve_regions(
+    engine: Engine, clusters: NDArray[np.int32], costs: NDArray[np.float64], clock: Clock
+) -> None:
+    """MIPs over regions of the best partition, with these clusters to choose from."""
+    relaxation = engine.generated.relaxation
+    if relaxation is None or clock.over():
+        return
+    pool, uses = with_start(clusters, engine.incumbent())
+    costs = np.concatenate([costs, engine.costs(pool[len(costs) :])])
+    reduced = reduced_costs(pool, costs, relaxation.duals, engine.master.cuts)
+    order = np.argsort(reduced, kind="stable")
+    better, _ = improve(
+        pool[order],
+        costs[order],
+        reduced[order],
+        uses[order],
+        engine.master.types,
+        engine.problem.k,
+        clock,
+        engine.run.rng,
+        Effort(nodes=REGION_NODES),
+        engine.step,
+    )
+    engine.found(better)
+
+
+def alternate(engine: Engine) -> None:
+    """Local search and MIPs over regions in turn, as long as they find something.
+
+    Dives gain next to nothing where clusters are large.
+    """
+    while engine.options.dives and not engine.done():
+        before = engine.upper()
+        polish(engine)
+        clusters, costs = engine.search_locally(LAST_SEARCH)
+        engine.master.add(clusters, costs)
+        if not engine.upper() < before:
+            return
+
+
+def within(engine: Engine, most: int) -> float:
+    """A cost above the target, or above which the columns at hand alone are more than so many.
+
+    Where a list is to be short, looking for all that fit the gap would be in vain.
+    """
+    duals, master = engine.proof.duals, engine.master
+    if duals is None or len(master) <= most:
+        return engine.target()
+    reduced = reduced_costs(master.clusters, master.costs, duals, engine.proof.cuts)
+    highest = max(float(np.partition(reduced, most)[most]), 0.0)
+    return min(engine.target(), engine.proof.value + highest)

@@ -1,0 +1,70 @@
+"""Goals: trees for partitions below a cost that lies between the bound and the best one known.
+
+Where the best partition known is far from the bound, neither a list of all clusters that fit the
+gap nor a tree that closes it is within reach. Such guesses of the optimum are usual in exact
+methods for routing.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kanopy.solvers.branch_and_price.branching import branch
+from kanopy.solvers.branch_and_price.cut_rounds import tighten
+from kanopy.solvers.branch_and_price.engine import Engine
+from kanopy.solvers.branch_and_price.enumeration import list_clusters
+from kanopy.solvers.branch_and_price.lists import shorten
+from kanopy.solvers.branch_and_price.pool import MOST_LISTED, Pool
+
+AIMED_PER_ROW, AIMED_ROWS, FEW_AIMED, AIMED_FARTHER = 400, 200, 25, 0.1
+"""Clusters per row of the first list that has a goal, twice as many each time, and rows that a
+table counts for at least; clusters per row where all that fit the gap are listed already; and how
+much of the gap a goal must promise to close."""
+
+MOST_OF, NEAR = 0.8, 1e-3
+"""Share of the gap that a goal is to close at most, and the relative gap below which the best
+partition itself is the goal."""
+
+FAR_SEARCH = 0.03
+"""Share of the time left of a local search after a goal, if the gap is still wide."""
+
+
+def approach(engine: Engine) -> bool:
+    """Ever higher goals, each reached or proven out of reach; True if a tree left nothing open.
+
+    A list grows quickly with its cutoff, and a tree with the gap it has to close. With a goal
+    below the cost of the best partition both stay small; the tree finds a partition below the
+    goal, and the optimum then, or none, and the goal is a bound.
+    """
+    pool, pricer, proof = engine.pool, engine.pricer, engine.proof
+    n = engine.problem.n
+    wanted = AIMED_PER_ROW * max(n, AIMED_ROWS) if pool is None else FEW_AIMED * n
+    if pool is not None and len(pool) <= wanted:
+        return False
+    while engine.lists() and not engine.done() and wanted <= MOST_LISTED:
+        left = engine.target() - engine.lower
+        near = left < NEAR * engine.upper()
+        if near and not engine.frontier:
+            return False
+        goal = engine.target() if near else engine.lower + MOST_OF * left
+        listed = list_clusters(pricer, proof, goal, engine.listing(), wanted, engine.links)
+        if listed is None:
+            return False
+        if listed.cutoff > engine.lower + AIMED_FARTHER * left:
+            engine.goal = listed.cutoff if listed.cutoff < engine.target() else math.inf
+            engine.look_at(Pool(pricer, listed.clusters, listed.costs))
+            if not engine.frontier:
+                engine.generated = engine.generate(engine.links)
+                tighten(engine)
+                shorten(engine)
+            searched = not engine.done()
+            if searched:
+                branch(engine)
+            engine.goal, engine.pool, engine.proof = math.inf, pool, proof
+            engine.pricer = engine.generation.pricer = pricer
+            if searched and not engine.frontier:
+                return True
+            if engine.far():
+                engine.search_locally(FAR_SEARCH)
+        wanted *= 2
+    return False
