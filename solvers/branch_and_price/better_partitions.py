@@ -35,7 +35,7 @@ QUICK, MORE, LARGER_SECONDS = 1.0, 1.4, 3.0
 long the next may take."""
 
 WIDE = 1e-3
-"""Relative gap above which that MIP is run."""
+"""Relative gap above which that MIP is run, and regions are searched."""
 
 REGION_NODES, REGION_SHARE, REGION_LIST = 20, 0.2, 0.5
 """Nodes of the MIP of a region, the share of the time left that all regions may take, and the share
@@ -54,8 +54,7 @@ def sample(engine: Engine, per_row: float) -> bool:
 
     True if the best of them is found: dives hardly ever find a better one then.
     """
-    wide = engine.upper() - engine.lower > WIDE * engine.upper()
-    if engine.done() or not wide or not engine.options.enumeration or engine.step > 0:
+    if engine.done() or not wide(engine) or not engine.options.enumeration or engine.step > 0:
         return False
     most = min(FEW_COLUMNS, int(per_row * engine.problem.n))
     optimal, seconds = False, mip_seconds(engine, SAMPLE_SHARE)
@@ -98,6 +97,14 @@ def search_on(engine: Engine, sampled: bool) -> None:
             polish(engine)
 
 
+def wide(engine: Engine) -> bool:
+    """Whether a better partition is worth a search before all clusters that matter are listed.
+
+    Lists begin at the bound that has duals, so the gap is measured from there.
+    """
+    return engine.upper() - engine.proof.value > WIDE * engine.upper()
+
+
 def dives(
     engine: Engine, number: int, restrictions: Restrictions | None = None, effort: float = 1.0
 ) -> None:
@@ -117,8 +124,7 @@ def polish(engine: Engine) -> None:
 
     Where costs come in steps, out of others listed for that, too.
     """
-    wide = engine.upper() - engine.lower > WIDE * engine.upper()
-    if engine.done() or not wide or not engine.options.dives or not engine.master.large:
+    if engine.done() or not wide(engine) or not engine.options.dives or not engine.master.large:
         return
     clock = engine.clock.within(REGION_SHARE * engine.clock.remaining())
     clusters, costs = engine.master.clusters, engine.master.costs

@@ -12,18 +12,23 @@ import math
 from kanopy.solvers.branch_and_price.branching import branch
 from kanopy.solvers.branch_and_price.cut_rounds import tighten
 from kanopy.solvers.branch_and_price.engine import Engine
-from kanopy.solvers.branch_and_price.enumeration import list_clusters
-from kanopy.solvers.branch_and_price.lists import shorten
-from kanopy.solvers.branch_and_price.pool import MOST_LISTED, Pool
+from kanopy.solvers.branch_and_price.enumeration import Listed
+from kanopy.solvers.branch_and_price.lists import list_about, shorten
+from kanopy.solvers.branch_and_price.pool import Pool
 
-AIMED_PER_ROW, AIMED_ROWS, FEW_AIMED, AIMED_FARTHER = 400, 200, 25, 0.1
-"""Clusters per row of the first list that has a goal, twice as many each time, and rows that a
-table counts for at least; clusters per row where all that fit the gap are listed already; and how
-much of the gap a goal must promise to close."""
+AIMED_PER_ROW, AIMED_ROWS, FEW_AIMED = 400, 200, 25
+"""Clusters per row of the first list that has a goal, rows that a table counts for at least, and
+clusters per row where all that fit the gap are listed already."""
 
-MOST_OF, NEAR = 0.8, 1e-3
-"""Share of the gap that a goal is to close at most, and the relative gap below which the best
-partition itself is the goal."""
+FIRST_AIMED, MOST_AIMED = 200_000, 800_000
+"""Clusters that the first list may have in all, twice as many each time, and the last."""
+
+AIMED_SHARE = 0.15
+"""Share of the time left that such a list may take."""
+
+AIMED_FARTHER, MOST_OF, NEAR = 0.1, 0.8, 2e-4
+"""Shares of the gap that a goal must promise to close and is to close at most, and the relative gap
+below which the best partition itself is the goal."""
 
 FAR_SEARCH = 0.03
 """Share of the time left of a local search after a goal, if the gap is still wide."""
@@ -39,16 +44,19 @@ def approach(engine: Engine) -> bool:
     pool, pricer, proof = engine.pool, engine.pricer, engine.proof
     n = engine.problem.n
     wanted = AIMED_PER_ROW * max(n, AIMED_ROWS) if pool is None else FEW_AIMED * n
+    wanted = min(wanted, FIRST_AIMED)
     if pool is not None and len(pool) <= wanted:
         return False
-    while engine.lists() and not engine.done() and wanted <= MOST_LISTED:
+    listed: Listed | None = None
+    while engine.lists() and not engine.done() and wanted <= MOST_AIMED:
         left = engine.target() - engine.lower
         near = left < NEAR * engine.upper()
         if near and not engine.frontier:
             return False
         goal = engine.target() if near else engine.lower + MOST_OF * left
-        listed = list_clusters(pricer, proof, goal, engine.listing(), wanted, engine.links)
-        if listed is None:
+        clock = engine.clock.within(AIMED_SHARE * engine.clock.remaining())
+        listed = list_about(engine, wanted, goal, clock, listed)
+        if listed is None or hopeless(engine, listed, left):
             return False
         if listed.cutoff > engine.lower + AIMED_FARTHER * left:
             engine.goal = listed.cutoff if listed.cutoff < engine.target() else math.inf
@@ -68,3 +76,13 @@ def approach(engine: Engine) -> bool:
                 engine.search_locally(FAR_SEARCH)
         wanted *= 2
     return False
+
+
+def hopeless(engine: Engine, listed: Listed, left: float) -> bool:
+    """Whether even the longest list would leave nearly all of the gap.
+
+    The number of clusters grows with the square of the gap at least.
+    """
+    proven = engine.proof.value
+    farthest = math.sqrt(MOST_AIMED / max(1, len(listed.costs))) * (listed.cutoff - proven)
+    return proven + farthest < engine.lower + AIMED_FARTHER * left

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from kanopy.solvers.branch_and_price.better_partitions import within
-from kanopy.solvers.branch_and_price.column_generation import Bound
+from kanopy.solvers.branch_and_price.column_generation import Bound, Clock
 from kanopy.solvers.branch_and_price.condensing import Condensation
 from kanopy.solvers.branch_and_price.engine import Engine
 from kanopy.solvers.branch_and_price.enumeration import Listed, list_clusters
@@ -55,7 +55,7 @@ def condense(engine: Engine) -> bool:
     wanted = CONDENSED
     possible = engine.lists() and engine.options.cuts and not engine.large
     while possible and wanted <= MOST_LISTED and not engine.done():
-        listed = list_about(engine, wanted)
+        listed = list_about(engine, wanted, engine.target(), engine.listing())
         if listed is None:
             return False
         short = improve_by(engine, listed)
@@ -128,11 +128,19 @@ def condensation(engine: Engine, listed: Listed) -> Condensation:
     return short
 
 
-def list_about(engine: Engine, wanted: int) -> Listed | None:
-    """A list of about so many clusters, or of all that fit the gap if these are fewer."""
-    best: Listed | None = None
-    clock, high = engine.listing(), math.inf
-    proven, cutoff = engine.proof.value, within(engine, FEW_COLUMNS)
+def list_about(
+    engine: Engine, wanted: int, goal: float, clock: Clock, known: Listed | None = None
+) -> Listed | None:
+    """A list of about so many clusters, or of all for partitions below a goal if these are fewer.
+
+    It begins with a short one, or with one that is known: those that become too long take as much
+    time as the last.
+    """
+    proven, best, high = engine.proof.value, known, math.inf
+    cutoff = min(within(engine, FEW_COLUMNS), goal)
+    if known is not None:
+        times = (0.9 * wanted / max(1, len(known.costs))) ** (1 / 3)
+        cutoff = min(proven + times * (known.cutoff - proven), goal)
     for _ in range(TRIALS):
         listed = list_clusters(
             engine.pricer, engine.proof, cutoff, clock, wanted, engine.links, trials=1
@@ -142,10 +150,10 @@ def list_about(engine: Engine, wanted: int) -> Listed | None:
             cutoff = 0.5 * ((proven if best is None else best.cutoff) + high)
         else:
             best = listed
-            if cutoff >= engine.target() or len(listed.costs) > 0.6 * wanted:
+            if cutoff >= goal or len(listed.costs) > 0.6 * wanted:
                 break
             farther = math.sqrt(0.9 * wanted / max(1, len(listed.costs))) * (cutoff - proven)
-            cutoff = min(proven + farther, 0.5 * (cutoff + high), engine.target())
+            cutoff = min(proven + farther, 0.5 * (cutoff + high), goal)
         if clock.over():
             break
     return best
