@@ -13,7 +13,7 @@ from kanopy.solvers.branch_and_price.branching import branch
 from kanopy.solvers.branch_and_price.cut_rounds import tighten
 from kanopy.solvers.branch_and_price.engine import Engine
 from kanopy.solvers.branch_and_price.enumeration import Listed
-from kanopy.solvers.branch_and_price.lists import list_about, shorten
+from kanopy.solvers.branch_and_price.lists import CONDENSED, list_about, shorten
 from kanopy.solvers.branch_and_price.pool import Pool
 
 AIMED_PER_ROW, AIMED_ROWS, FEW_AIMED = 400, 200, 25
@@ -45,18 +45,22 @@ def approach(engine: Engine) -> bool:
     n = engine.problem.n
     wanted = AIMED_PER_ROW * max(n, AIMED_ROWS) if pool is None else FEW_AIMED * n
     wanted = min(wanted, FIRST_AIMED)
-    if pool is not None and len(pool) <= wanted:
+    if not engine.lists() or engine.done() or (pool is not None and len(pool) <= wanted):
         return False
     listed: Listed | None = None
-    while engine.lists() and not engine.done() and wanted <= MOST_AIMED:
-        left = engine.target() - engine.lower
-        near = left < NEAR * engine.upper()
-        if near and not engine.frontier:
+    if pool is None and engine.master.large and not near(engine):
+        # long lists take long: a shorter one tells how far they will go
+        listed = list_about(engine, CONDENSED, engine.target(), engine.listing())
+        if listed is None or hopeless(engine, listed):
             return False
-        goal = engine.target() if near else engine.lower + MOST_OF * left
+    while not engine.done() and wanted <= MOST_AIMED:
+        left = engine.target() - engine.lower
+        if near(engine) and not engine.frontier:
+            return False
+        goal = engine.target() if near(engine) else engine.lower + MOST_OF * left
         clock = engine.clock.within(AIMED_SHARE * engine.clock.remaining())
         listed = list_about(engine, wanted, goal, clock, listed)
-        if listed is None or hopeless(engine, listed, left):
+        if listed is None or hopeless(engine, listed):
             return False
         if listed.cutoff > engine.lower + AIMED_FARTHER * left:
             engine.goal = listed.cutoff if listed.cutoff < engine.target() else math.inf
@@ -78,11 +82,16 @@ def approach(engine: Engine) -> bool:
     return False
 
 
-def hopeless(engine: Engine, listed: Listed, left: float) -> bool:
+def near(engine: Engine) -> bool:
+    """Whether the gap is so small that no goal in between is needed."""
+    return engine.target() - engine.lower < NEAR * engine.upper()
+
+
+def hopeless(engine: Engine, listed: Listed) -> bool:
     """Whether even the longest list would leave nearly all of the gap.
 
-    The number of clusters grows with the square of the gap at least.
+    The number of clusters grows with the cube of the gap or faster.
     """
-    proven = engine.proof.value
-    farthest = math.sqrt(MOST_AIMED / max(1, len(listed.costs))) * (listed.cutoff - proven)
-    return proven + farthest < engine.lower + AIMED_FARTHER * left
+    times = (MOST_AIMED / max(1, len(listed.costs))) ** (1 / 3)
+    farthest = engine.proof.value + times * (listed.cutoff - engine.proof.value)
+    return farthest < engine.lower + AIMED_FARTHER * (engine.target() - engine.lower)

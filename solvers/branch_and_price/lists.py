@@ -21,6 +21,9 @@ CONDENSED, TRIALS = 40_000, 8
 """Clusters of the first list that is condensed, twice as many each time, and tries to find a cutoff
 for about so many."""
 
+COVERED = 0.01
+"""Share of the gap that such a list must cover."""
+
 BEYOND = 0.15
 """How far beyond a list's cutoff clusters are kept, as a share of what lies between it and the
 bound."""
@@ -56,7 +59,7 @@ def condense(engine: Engine) -> bool:
     possible = engine.lists() and engine.options.cuts and not engine.large
     while possible and wanted <= MOST_LISTED and not engine.done():
         listed = list_about(engine, wanted, engine.target(), engine.listing())
-        if listed is None:
+        if listed is None or covered(engine, listed) < COVERED:
             return False
         short = improve_by(engine, listed)
         if short.hopeless:
@@ -68,6 +71,19 @@ def condense(engine: Engine) -> bool:
             return True
         wanted *= 2
     return False
+
+
+def covered(engine: Engine, listed: Listed) -> float:
+    """Share of the gap between the bound that lists begin at and the target below a list's cutoff.
+
+    >>> from types import SimpleNamespace
+    >>> proof = SimpleNamespace(value=90.0)
+    >>> engine = SimpleNamespace(proof=proof, target=lambda: 100.0)
+    >>> covered(engine, SimpleNamespace(cutoff=91.0))
+    0.1
+    """
+    proven = engine.proof.value
+    return (listed.cutoff - proven) / (engine.target() - proven)
 
 
 def improve_by(engine: Engine, listed: Listed) -> Condensation:
