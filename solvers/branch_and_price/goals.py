@@ -92,6 +92,6 @@ def hopeless(engine: Engine, listed: Listed) -> bool:
 
     The number of clusters grows with the cube of the gap or faster.
     """
-    times = (MOST_AIMED / max(1, len(listed.costs))) ** (1 / 3)
+    times: float = (MOST_AIMED / max(1, len(listed.costs))) ** (1 / 3)
     farthest = engine.proof.value + times * (listed.cutoff - engine.proof.value)
     return farthest < engine.lower + AIMED_FARTHER * (engine.target() - engine.lower)
