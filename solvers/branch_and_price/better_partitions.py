@@ -183,7 +183,7 @@ def alternate(engine: Engine) -> None:
 
 
 def within(engine: Engine, most: int) -> float:
-    """A cost above the target, or above which the columns at hand alone are more than so many.
+    """The target, or the lower cost up to which the columns at hand alone are so many.
 
     Where a list is to be short, looking for all that fit the gap would be in vain.
     """

@@ -39,7 +39,7 @@ from kanopy.solvers.branch_and_price.engine import Engine
 from kanopy.solvers.branch_and_price.enumeration import list_clusters
 from kanopy.solvers.branch_and_price.finishing import choose_from, finish_node
 from kanopy.solvers.branch_and_price.master import Relaxation
-from kanopy.solvers.branch_and_price.pool import MOST_LISTED, SHORTER, respecting
+from kanopy.solvers.branch_and_price.pool import SHORTER, respecting
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.saved_tree import SavedTree
 from kanopy.solvers.clock import now
@@ -324,9 +324,10 @@ class Tree:
     def settle(self, bound: Bound, restrictions: Restrictions) -> float:
         """Bound of a node that no pair of single types divides, by a MIP over all its clusters."""
         engine = self.engine
-        target = engine.target()
+        assert engine.pool is not None
+        target, most = engine.target(), len(engine.pool)
         listed = list_clusters(
-            engine.pricer, bound, target, engine.clock, MOST_LISTED, restrictions, trials=1
+            engine.pricer, bound, target, engine.clock, most, restrictions, trials=1
         )
         if listed is None:
             return bound.value

@@ -30,7 +30,8 @@ STEP_NODES = 5000
 farther than branching over rows."""
 
 ROOT_SHARE, NODE_SHARE, LEAST_SECONDS = 0.4, 0.05, 5.0
-"""The same shares of other MIPs at the root and in the tree, and seconds that each may take."""
+"""Shares of the time left that MIPs may take at the root and in the tree, and seconds that any may
+take."""
 
 FEW_PER_ROW, POOL_PER_ROW = 3, 8
 """Columns per row of such a first stage where branching is at hand, and the same for a node whose
