@@ -1,4 +1,4 @@
-"""Better partitions at the root: MIPs over few clusters, dives, regions, local search.
+"""Better partitions at the root: MIPs over few clusters, dives, neighbourhoods, local search.
 
 None of them proves anything; what they find is offered to the run, and its clusters become columns.
 """
@@ -18,6 +18,8 @@ from kanopy.solvers.branch_and_price.finishing import (
     listable,
     mip_seconds,
 )
+from kanopy.solvers.branch_and_price.master import sorted_rows
+from kanopy.solvers.branch_and_price.neighbourhoods import Neighbourhoods
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.regions import Effort, improve
@@ -44,6 +46,10 @@ of that for a list of columns."""
 LISTED_PER_TYPE, REGIONS_PER_TYPE = 10, 40
 """Clusters per type that are listed for regions where costs come in steps: very many are then
 equally good, and the relaxation needs only some of them. The second elsewhere."""
+
+EVOLVE_SHARE, IN_VAIN, GOOD = 0.35, 3, 1e-4
+"""Share of the time left that generations of partitions may take, how many in a row may bring
+nothing, and the relative gap below which no better partition is looked for in this way."""
 
 LAST_SEARCH = 0.5
 """Share of the time left of a local search."""
@@ -95,6 +101,24 @@ def search_on(engine: Engine, sampled: bool) -> None:
         sample(engine, SAMPLE_MORE)
         if engine.upper() < before:
             polish(engine)
+
+
+def evolve(engine: Engine) -> None:
+    """Partitions by dives, each improved in large neighbourhoods and crossed with those before."""
+    search, known, vain = Neighbourhoods(engine), list[NDArray[np.int32]](), 0
+    clock = engine.clock.within(EVOLVE_SHARE * engine.clock.remaining())
+    while vain < IN_VAIN and engine.options.dives and not (engine.done() or clock.over()):
+        if engine.upper() - engine.proof.value < GOOD * engine.upper():
+            return
+        share = float(engine.run.rng.uniform(0.1, 0.3))
+        clusters = dive(engine.generation, clock, engine.run.rng, engine.links, share)
+        if clusters is None:
+            return
+        partition = search.improve(sorted_rows(clusters), clock)
+        for other in known:
+            partition = search.cross(partition, other, clock)
+        known.append(partition)
+        vain = 0 if engine.found(partition) else vain + 1
 
 
 def wide(engine: Engine) -> bool:

@@ -65,7 +65,7 @@ def dive(
     nodes = LAST_NODES if effort <= 1 else int(effort * MORE_NODES)
     counted, cuts = master.counted, len(master.cuts)
     artificials = master.artificial_costs
-    seconds = clock.remaining()
+    seconds, basis = clock.remaining(), master.basis()
     try:
         master.bound_count(*limits.range_of_clusters(rows, master.k))
         while not clock.over():
@@ -76,7 +76,7 @@ def dive(
             generation.closed = left == 0
             generation.pricer.multiplicities = np.maximum(left, 1)
             if fixed.any():  # what no longer fits may not be used in part either
-                fits = _fits(master.clusters, left)
+                fits = fit_into(master.clusters, left)
                 master.bound_columns(fixed, np.where(fits, np.maximum(before, fixed), fixed))
             late = clock.remaining() < IN_TIME * seconds * choices / rows
             generated = generation.run(clock, limits, most_rounds=3 if late else 40)
@@ -112,6 +112,7 @@ def dive(
         master.bound_count(*counted)
         master.price_artificials(artificials)
         master.drop_cuts(np.arange(len(master.cuts)) >= cuts)
+        master.restore(basis)  # from where the dive has ended, the way back would be long
 
 
 def _cut(
@@ -150,7 +151,7 @@ def _completed(
     return np.concatenate([chosen, padded(parts, clusters.shape[1])])
 
 
-def _fits(clusters: NDArray[np.int32], left: NDArray[np.int64]) -> NDArray[np.bool_]:
+def fit_into(clusters: NDArray[np.int32], left: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which clusters the rows left can still fill, copies counted."""
     inside = clusters >= 0
     copies = (clusters[:, :, None] == clusters[:, None, :]).sum(axis=2)
@@ -223,10 +224,10 @@ def _finish(
     gap = 2.0 * master.k * max(master.unit, float(positive.mean()) if len(positive) else 0.0)
     most_columns = LAST_COLUMNS if master.multiplicities.max() == 1 else LAST_PER_TYPE * len(left)
     listed = list_clusters(generation.pricer, nearly, gap, clock, most_columns, limits)
-    fitting = np.flatnonzero(_fits(master.clusters, left) & (upper > 0))
+    fitting = np.flatnonzero(fit_into(master.clusters, left) & (upper > 0))
     clusters, costs = master.clusters[fitting], master.costs[fitting]
     if listed is not None:
-        more = _fits(listed.clusters, left)
+        more = fit_into(listed.clusters, left)
         clusters = np.concatenate([clusters, listed.clusters[more]])
         costs = np.concatenate([costs, listed.costs[more]])
         clusters, unique = np.unique(clusters, axis=0, return_index=True)

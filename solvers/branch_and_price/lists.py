@@ -21,7 +21,7 @@ CONDENSED, TRIALS = 40_000, 8
 """Clusters of the first list that is condensed, twice as many each time, and tries to find a cutoff
 for about so many."""
 
-COVERED = 0.01
+COVERED = 0.1
 """Share of the gap that such a list must cover."""
 
 BEYOND = 0.15

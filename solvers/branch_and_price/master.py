@@ -271,7 +271,11 @@ class Master:
         return self._highs.getBasis()
 
     def restore(self, basis: Any) -> None:
-        """Go back to a basis taken from the same rows and columns."""
+        """Go back to a basis taken from the same rows; columns added since are not in it."""
+        missing = self.types + len(self) - len(basis.col_status)
+        if missing:
+            lower = _highspy().HighsBasisStatus.kLower
+            basis.col_status = [*basis.col_status, *[lower] * missing]
         self._highs.setBasis(basis)
 
     def purge(self, keep: NDArray[np.bool_]) -> None:

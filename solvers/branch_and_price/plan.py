@@ -11,6 +11,7 @@ from kanopy.solvers.branch_and_price.better_partitions import (
     SAMPLE_MORE,
     alternate,
     dives,
+    evolve,
     polish,
     sample,
     search_on,
@@ -79,8 +80,12 @@ def improve(engine: Engine) -> bool:
 
     True if a tree on the way there left nothing open.
     """
-    before = engine.upper()
-    sampled = not engine.large and sample(engine, SAMPLE_FEW)
+    before, sampled = engine.upper(), False
+    many = engine.master.large and engine.step == 0 and not engine.large
+    if many:
+        evolve(engine)
+    elif not engine.large:
+        sampled = sample(engine, SAMPLE_FEW)
     if engine.upper() < before:
         tighten(engine)  # what to expect of further cuts is known better now
     if not engine.far() and enlist(engine):
@@ -91,7 +96,7 @@ def improve(engine: Engine) -> bool:
         soon = engine.trees_come_next()
         if soon and approach(engine):
             return True
-        if not engine.frontier:
+        if not engine.frontier and not many:
             search_on(engine, sampled)
         if not soon and approach(engine):
             return True

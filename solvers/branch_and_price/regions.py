@@ -78,7 +78,7 @@ def improve(
     step
         A number that divides all costs, or 0.
     """
-    table = _counts(clusters, types)
+    table = counts_of_types(clusters, types)
     near = table[: max(NEAR, types)]
     times = uses.astype(np.int64)
     failures, proven = 0, False
@@ -136,10 +136,10 @@ def _next(
     chances += chances.mean() + 1e-9
     first = int(rng.choice(len(held), p=chances / chances.sum()))
     most = min(size, 1 + len(held) // 2)  # all at once would be the first MIP again
-    return np.asarray(held[_region(near, table[held], most, first, rng)])
+    return np.asarray(held[region_around(near, table[held], most, first, rng)])
 
 
-def _counts(clusters: NDArray[np.int32], types: int) -> sp.csr_array:
+def counts_of_types(clusters: NDArray[np.int32], types: int) -> sp.csr_array:
     """How often each cluster, a row, holds each type, a column."""
     inside = clusters >= 0
     ends = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
@@ -156,7 +156,7 @@ def _fitting(table: sp.csr_array, sides: NDArray[np.int64]) -> NDArray[np.bool_]
     return np.asarray(np.bincount(row[above], minlength=table.shape[0]) == 0)
 
 
-def _region(
+def region_around(
     near: sp.csr_array, held: sp.csr_array, size: int, first: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Clusters of a partition, the first one and those that most columns share with them."""

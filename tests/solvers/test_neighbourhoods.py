@@ -1,0 +1,121 @@
+"""Large neighbourhoods: the best that a region allows, the rest as it was."""
+
+import numpy as np
+import pytest
+from oracles import all_partitions, labels_of, pair_cost, random_instance
+from sizes import how_many
+
+from kanopy.solvers.branch_and_price import neighbourhoods
+from kanopy.solvers.branch_and_price.column_generation import Clock
+from kanopy.solvers.branch_and_price.engine import Engine, Options
+from kanopy.solvers.branch_and_price.master import sorted_rows
+from kanopy.solvers.branch_and_price.neighbourhoods import Neighbourhoods
+from kanopy.solvers.branch_and_price.pricing import pricer_of, quick_search
+from kanopy.solvers.branch_and_price.start import clusters_of, padded
+from kanopy.solvers.links import Links
+from kanopy.solvers.problem import Problem
+from kanopy.solvers.run import Run
+from kanopy.solvers.stop import MaxRuntime
+
+COSTS = ("sse", "hamming", "range")
+
+
+def made(data, k, cost, labels, links=None):
+    """A search around a partition of a problem whose relaxation is solved."""
+    problem = Problem(data, k, cost, links=links or Links())
+    run = Run(problem, MaxRuntime(600), 0)
+    run.found_labels(labels)
+    engine = Engine(problem, run, Options(), pricer_of(cost), quick_search(cost, k))
+    engine.build()
+    engine.generated = engine.generate(engine.links)
+    return Neighbourhoods(engine)
+
+
+def as_clusters(engine, labels):
+    """A partition as rows of types."""
+    return sorted_rows(padded(clusters_of(labels, engine.types), engine.largest))
+
+
+def blocks(labels):
+    """The clusters of a partition as blocks of rows."""
+    return [tuple(np.flatnonzero(labels == c)) for c in range(labels.max() + 1)]
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_a_region_is_solved_and_the_rest_is_kept(cost, monkeypatch):
+    improved = settled = 0
+    for seed in range(how_many(60, 1000)):
+        rng = np.random.default_rng([seed, COSTS.index(cost)])
+        k = int(rng.integers(2, 4))
+        n = int(rng.integers(2 * k + 2, 11))
+        monkeypatch.setattr(neighbourhoods, "ROUNDS", int(rng.choice([0, 4])))
+        monkeypatch.setattr(neighbourhoods, "FEW_LISTED", int(rng.choice([0, 1500])))
+        data = random_instance(rng, cost, n)
+        labels = rng.permutation(np.arange(n) % (n // k))
+        links = Links()
+        if rng.random() < 0.4:  # a pair that the partition keeps, and one of different clusters
+            same, other = np.flatnonzero(labels == 0), np.flatnonzero(labels == 1)
+            must = ((int(same[0]), int(same[1])),)
+            links = Links(must, (tuple(sorted((int(same[-1]), int(other[0])))),))
+        search = made(data, k, cost, labels, links)
+        partition = as_clusters(search.engine, labels)
+        region = np.ones(len(partition), dtype=bool)
+        region[0] = rng.random() < 0.5 or len(partition) == 2
+        better, change = search.solve(partition, region, Clock())
+        rows = np.flatnonzero(region[labels])
+        inner = links.restrict(rows)
+        best = min(
+            sum(pair_cost(data, tuple(rows[list(block)]), cost) for block in parts)
+            for parts in all_partitions(len(rows), k)
+            if inner.allow(labels_of(parts))
+        )
+        before = sum(
+            pair_cost(data, block, cost) for block in blocks(labels) if region[labels[block[0]]]
+        )
+        settled += change == neighbourhoods.LARGER
+        if better is None:
+            assert before == pytest.approx(best, rel=1e-6, abs=1e-9), seed
+            continue
+        improved += 1
+        kept = int((~region).sum())
+        assert np.array_equal(better[:kept], partition[~region])
+        found = search.cost(better) - search.cost(partition[~region])
+        assert found == pytest.approx(best, rel=1e-6, abs=1e-9), seed
+        copies = np.bincount(better[better >= 0], minlength=len(search.engine.copies))
+        assert np.array_equal(copies, search.engine.copies)
+    assert improved > how_many(20, 400)
+    assert settled > 5
+
+
+def test_partitions_are_crossed_where_they_differ():
+    data = random_instance(np.random.default_rng(4), "sse", 10)
+    first = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+    second = np.array([0, 0, 1, 2, 1, 2, 3, 3, 4, 4])
+    search = made(data, 2, "sse", first)
+    one, other = (as_clusters(search.engine, labels) for labels in (first, second))
+    assert neighbourhoods.differing(one, other).sum() == 2
+    crossed = search.cross(one, other, Clock())
+    rows = (2, 3, 4, 5)
+    best = min(
+        sum(pair_cost(data, tuple(rows[i] for i in block), "sse") for block in parts)
+        for parts in all_partitions(4, 2)
+    )
+    common = sum(pair_cost(data, block, "sse") for block in ((0, 1), (6, 7), (8, 9)))
+    assert search.cost(crossed) == pytest.approx(best + common)
+    assert neighbourhoods.differing(crossed, one).sum() in (0, 1, 2)
+    assert np.array_equal(search.cross(one, one, Clock()), one)
+
+
+def test_a_partition_improves_region_by_region(monkeypatch):
+    """Small regions and a list cut short still bring a poor partition near the best."""
+    monkeypatch.setattr(neighbourhoods, "FIRST_ROWS", 12)
+    monkeypatch.setattr(neighbourhoods, "MOST_ROWS", 24)
+    data = random_instance(np.random.default_rng(7), "sse", 60)
+    labels = np.arange(60) % 20
+    search = made(data, 3, "sse", labels)
+    poor = as_clusters(search.engine, labels)
+    good = search.improve(poor, Clock())
+    copies = np.bincount(good[good >= 0], minlength=len(search.engine.copies))
+    assert np.array_equal(copies, search.engine.copies)
+    bound = search.engine.proof.value
+    assert search.cost(good) < bound + 0.02 * (search.cost(poor) - bound)
