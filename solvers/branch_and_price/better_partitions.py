@@ -5,6 +5,8 @@ None of them proves anything; what they find is offered to the run, and its clus
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,7 +49,7 @@ LISTED_PER_TYPE, REGIONS_PER_TYPE = 10, 40
 """Clusters per type that are listed for regions where costs come in steps: very many are then
 equally good, and the relaxation needs only some of them. The second elsewhere."""
 
-EVOLVE_SHARE, IN_VAIN, GOOD = 0.35, 3, 1e-4
+EVOLVE_SHARE, IN_VAIN, GOOD = 0.35, 2, 1e-4
 """Share of the time left that generations of partitions may take, how many in a row may bring
 nothing, and the relative gap below which no better partition is looked for in this way."""
 
@@ -103,17 +105,23 @@ def search_on(engine: Engine, sampled: bool) -> None:
             polish(engine)
 
 
-def evolve(engine: Engine) -> None:
+def evolve(engine: Engine, carry_out: Callable[[Engine], None]) -> None:
     """Partitions by dives, each improved in large neighbourhoods and crossed with those before."""
-    search, known, vain = Neighbourhoods(engine), list[NDArray[np.int32]](), 0
+    search, known, vain = Neighbourhoods(engine, carry_out), list[NDArray[np.int32]](), 0
     clock = engine.clock.within(EVOLVE_SHARE * engine.clock.remaining())
     while vain < IN_VAIN and engine.options.dives and not (engine.done() or clock.over()):
         if engine.upper() - engine.proof.value < GOOD * engine.upper():
             return
         share = float(engine.run.rng.uniform(0.1, 0.3))
-        clusters = dive(engine.generation, clock, engine.run.rng, engine.links, share)
-        if clusters is None:
-            return
+        clusters = dive(
+            engine.generation,
+            clock.within(0.5 * clock.remaining()),
+            engine.run.rng,
+            engine.links,
+            share,
+        )
+        if clusters is None:  # a large table: dives take too long
+            clusters, vain = engine.incumbent(), IN_VAIN
         partition = search.improve(sorted_rows(clusters), clock)
         for other in known:
             partition = search.cross(partition, other, clock)

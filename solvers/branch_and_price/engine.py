@@ -139,6 +139,8 @@ class Engine:
         self.aside = Cuts()
         many = len(problem.data.counts) > FEW_ROWS  # few rows are soon solved anyway
         self.large = problem.cost == "sse" and problem.k >= LARGE and many
+        self.whole = True
+        """Whether this is the problem itself, not a region of a larger one."""
         self.argument = Argument(self.links)
 
     def resume(self, saved: SavedTree) -> None:

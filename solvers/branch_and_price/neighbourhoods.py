@@ -1,86 +1,83 @@
 """Better partitions out of large neighbourhoods: a region is freed and solved as its own table.
 
-All clusters of a partition stay but those of a region. The rows of the region are a table of their
-own, with a master, a pricer and cuts of its own, small enough for its relaxation to converge in
-about a second. Its bound is close to what the region costs already, so the clusters that a better
-partition of the region can hold are few, and a MIP chooses from all of them: unless a limit
-strikes, the region is solved. MIPs over columns of the whole table (:mod:`regions`) know only
-clusters that pay at the duals of the whole.
+All clusters of a partition stay but those of a region, some hundred rows. These are a table of
+their own, small enough for branch-and-price to find its best partition in seconds: with columns,
+cuts, lists and a tree of its own, where MIPs over columns of the whole table (:mod:`regions`) know
+only clusters that pay at the duals of the whole.
 
-Two partitions are crossed in the same way: the region is where they differ. What dives leave are
-different local optima, and a partition of both their clusters and all others is mostly better than
-either.
+Two partitions are crossed in the same way: the region is where they differ. What dives lead to are
+different local optima.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kanopy.solvers.branch_and_price.column_generation import Clock, ColumnGeneration
-from kanopy.solvers.branch_and_price.diving import fit_into
-from kanopy.solvers.branch_and_price.engine import CLOSED, Engine
-from kanopy.solvers.branch_and_price.enumeration import choose, list_clusters
-from kanopy.solvers.branch_and_price.master import Master, sorted_rows
+from kanopy.solvers.branch_and_price.column_generation import Clock
+from kanopy.solvers.branch_and_price.engine import Engine
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
-from kanopy.solvers.branch_and_price.pricing import Cuts
 from kanopy.solvers.branch_and_price.regions import NEAR, counts_of_types, region_around
-from kanopy.solvers.branch_and_price.start import labels_of, link_types, told_apart
-from kanopy.solvers.branch_and_price.subset_row import kinds_of_cuts, separate
+from kanopy.solvers.branch_and_price.start import clusters_of, labels_of, padded
+from kanopy.solvers.run import Run
+from kanopy.solvers.stop import First, MaxNodes, MaxRuntime
 
-FIRST_ROWS, MOST_ROWS = 150, 600
+FIRST_ROWS, MOST_ROWS = 300, 700
 """Rows of the first region, and of any."""
 
-LARGER, SMALLER = 1.15, 0.85
-"""Rows of the next region, as a share of those of one that is solved soon, or not at all."""
+LARGER, SMALLER, SOON = 1.15, 0.8, 10
+"""Rows of the next region, as a share of those of one that is solved with so few nodes, or not at
+all."""
 
-ROUNDS, SMALL = 4, 8
-"""Rounds of cuts in a region, and types of a cut at most."""
+REGION_NODES, REGION_SECONDS, REGION_SHARE = 100, 20.0, 0.2
+"""Nodes and seconds that a region may take, and its share of the time left if that is less."""
 
-FEW_LISTED, LISTED = 1500, 4000
-"""Clusters of a MIP that soon finds the best partition of a region, or that there is no better one,
-and of any. A larger one is run to find something, not to prove it."""
-
-NODES, MIP_SECONDS, MIP_SHARE = 100, 2.0, 0.004
-"""Nodes of that MIP, and seconds or the share of the time left that it may take."""
-
-FAILURES = 12
+FAILURES = 6
 """Regions in a row without a better partition after which to end."""
+
+AGAIN = 0.2
+"""How likely a cluster is to begin a region again after each time in vain."""
 
 
 @dataclass
 class Neighbourhoods:
-    """The search from one partition after the other; the size of regions is learnt on the way.
+    """A search from one partition after the other.
 
-    ``rows`` is the number of rows of the next region.
+    Partitions are clusters of types, rows sorted and padded by −1.
+
+    Attributes
+    ----------
+    engine
+        The whole problem, whose relaxation has been solved.
+    carry_out
+        Solves a problem, see :func:`plan.carry_out`.
+    rows
+        Rows of the next region; learnt on the way.
     """
 
     engine: Engine
-    rows: int = FIRST_ROWS
-    tried: dict[bytes, int] = field(default_factory=dict)
-    """How often a region was grown from a cluster in vain."""
+    carry_out: Callable[[Engine], None]
+    rows: int = field(default_factory=lambda: FIRST_ROWS)
 
     def improve(self, partition: NDArray[np.int32], clock: Clock) -> NDArray[np.int32]:
-        """A partition, clusters of types, that is no worse; solves one region after the other."""
-        failures = 0
-        near = counts_of_types(self.best_columns(), self.engine.master.types)
-        self.tried.clear()
-        while failures < FAILURES and not clock.over():
-            first = self.draw(partition)
-            held = counts_of_types(partition, self.engine.master.types)
-            size = min(self.rows // self.engine.problem.k, 1 + len(partition) // 2)
+        """A partition that is no worse: one region after the other is solved."""
+        engine, failures, tried = self.engine, 0, Counter[bytes]()
+        near = counts_of_types(self.best_columns(), engine.master.types)
+        while failures < FAILURES and len(partition) > 1 and not clock.over():
+            first = self.draw(partition, tried)
+            held = counts_of_types(partition, engine.master.types)
+            size = min(self.rows // engine.problem.k, 1 + 3 * len(partition) // 4)
             region = np.zeros(len(partition), dtype=bool)
-            region[region_around(near, held, size, first, self.engine.run.rng)] = True
+            region[region_around(near, held, size, first, engine.run.rng)] = True
             better, change = self.solve(partition, region, clock)
-            failures += 1
-            if better is None:
-                key = partition[first].tobytes()
-                self.tried[key] = self.tried.get(key, 0) + 1
-            else:
-                partition, failures = better, 0
-            self.rows = min(max(int(change * self.rows), 4 * self.engine.problem.k), MOST_ROWS)
+            self.rows = min(max(int(change * self.rows), 4 * engine.problem.k), MOST_ROWS)
+            failures = failures + 1 if better is None else 0
+            tried[partition[first].tobytes()] += better is None
+            partition = partition if better is None else better
         return partition
 
     def cross(
@@ -90,21 +87,20 @@ class Neighbourhoods:
         if self.cost(other) < self.cost(partition):
             partition, other = other, partition
         region = differing(partition, other)
-        rows = int((partition[region] >= 0).sum())
-        if not 0 < rows <= MOST_ROWS or clock.over():
+        if not 0 < (partition[region] >= 0).sum() <= MOST_ROWS or clock.over():
             return partition
         better, _ = self.solve(partition, region, clock)
         return partition if better is None else better
 
-    def draw(self, partition: NDArray[np.int32]) -> int:
+    def draw(self, partition: NDArray[np.int32], tried: Counter[bytes]) -> int:
         """The cluster that a region grows from: one of large reduced cost, not tried often."""
         engine = self.engine
-        costs = engine.costs(partition)
         assert engine.proof.duals is not None
+        costs = engine.costs(partition)
         reduced = reduced_costs(partition, costs, engine.proof.duals, engine.proof.cuts)
         chances = np.maximum(reduced, 0.0)
         chances += chances.mean() + 1e-9 * engine.unit
-        chances *= np.array([0.2 ** self.tried.get(row.tobytes(), 0) for row in partition])
+        chances *= np.array([AGAIN ** tried[row.tobytes()] for row in partition])
         return int(engine.run.rng.choice(len(partition), p=chances / chances.sum()))
 
     def best_columns(self) -> NDArray[np.int32]:
@@ -122,79 +118,40 @@ class Neighbourhoods:
     def solve(
         self, partition: NDArray[np.int32], region: NDArray[np.bool_], clock: Clock
     ) -> tuple[NDArray[np.int32] | None, float]:
-        """A partition that is better in the rows of some clusters, and how much larger to be next.
+        """A partition that is better in the rows of some clusters, or None if none is found.
 
-        None if there is none, or none is found.
+        Also how many times as large the next region is to be.
         """
         engine = self.engine
-        rows = np.flatnonzero(region[labels_of(partition, engine.types)])
+        labels = labels_of(partition, engine.types)
+        rows = np.flatnonzero(region[labels])
         problem = engine.problem.restrict(rows)
-        linked = np.flatnonzero(np.isin(rows, engine.problem.links.rows))
-        if len(linked):  # told apart as in the whole, even where the other row is elsewhere
-            problem = replace(problem, data=told_apart(problem.data, linked))
-        data, k = problem.data, problem.k
-        links = link_types(problem.links, data.types)
-        pricer = engine.make_pricer(data, k, engine.largest)
-        number = np.full(engine.master.types + 1, -1, dtype=np.int32)  # the last for the padding
-        number[engine.types[rows]] = data.types
-        of_whole = np.zeros(len(data.counts), dtype=np.int32)
-        of_whole[data.types] = engine.types[rows]
-        artificials = engine.master.artificial_costs[of_whole]
-        master = Master(pricer.multiplicities, k, artificials, engine.unit, engine.largest)
-        start = sorted_rows(number[partition[region]])
-        costs = engine.costs(partition[region])
-        target = float(costs.sum()) - CLOSED * engine.upper()
-        master.add(start, costs)
-        columns = engine.master.clusters
-        known = np.flatnonzero(((number[columns] >= 0) | (columns < 0)).all(axis=1))
-        mapped = number[columns[known]]
-        fitting = fit_into(mapped, pricer.multiplicities)
-        master.add(mapped[fitting], engine.master.costs[known][fitting])
-        master.add_cuts(_inside(engine.master.cuts, number))
-        generation = ColumnGeneration(master, pricer, engine.quick)
-        small = [kind for kind in kinds_of_cuts(data.counts, k) if len(kind[0]) <= SMALL]
-        generated = generation.run(clock, links, cutoff=target)
-        best = generated.bound
-        for _ in range(ROUNDS if engine.options.cuts else 0):
-            relaxation = generated.relaxation
-            if best.value >= target or relaxation is None or not generated.converged:
-                break
-            x = np.append(relaxation.x, np.zeros(len(master) - len(relaxation.x)))
-            cuts = separate(
-                master.clusters, x, data.counts, k, max(20, len(rows) // 2), kinds=small
-            )
-            if len(cuts) == 0:
-                break
-            master.add_cuts(cuts)
-            generated = generation.run(clock, links, cutoff=target)
-            best = max(best, generated.bound, key=lambda bound: bound.value)
-        if best.value >= target:
+        limit = MaxRuntime(min(REGION_SECONDS, REGION_SHARE * clock.remaining()))
+        run = Run(problem, First(engine.run.stop, limit, MaxNodes(REGION_NODES)), engine.run.seed)
+        run.found_labels(np.unique(labels[rows], return_inverse=True)[1])
+        before = run.progress.objective
+        if before == 0:
             return None, LARGER
-        listed = list_clusters(pricer, best, target, clock, LISTED, links)
-        if listed is None:
-            return None, SMALLER
-        whole = listed.cutoff >= target
-        few = whole and len(listed.costs) <= FEW_LISTED
-        chosen = choose(
-            listed.clusters,
-            listed.costs,
-            data.counts,
-            k,
-            clock.within(max(MIP_SECONDS, MIP_SHARE * clock.remaining())),
-            best.cuts,
-            number_of_clusters=links.range_of_clusters(problem.n, k),
-            most_nodes=NODES,
-            cutoff=target,
-            hopeful=not few,
+        part = Engine(
+            problem,
+            run,
+            replace(engine.options, tree=""),
+            engine.make_pricer,
+            engine.quick,
+            engine.step,
         )
+        part.whole = False
+        self.carry_out(part)
         change = SMALLER
-        if whole and chosen.optimal:
-            change = LARGER if few else 1.0
-        if chosen.clusters is None:
+        if part.closed():
+            change = LARGER if run.progress.nodes <= SOON else 1.0
+        if not run.progress.objective < before:
             return None, change
-        inside = np.where(chosen.clusters >= 0, of_whole[chosen.clusters], -1).astype(np.int32)
-        better = np.concatenate([partition[~region], sorted_rows(inside)])
-        return (better if self.cost(better) < self.cost(partition) else None), change
+        assert run.best is not None
+        assert run.best.labels is not None
+        labels[rows] = len(partition) + run.best.labels
+        clusters = clusters_of(np.unique(labels, return_inverse=True)[1], engine.types)
+        return padded(clusters, engine.largest), change
 
 
 def differing(partition: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -203,24 +160,10 @@ def differing(partition: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray
     >>> differing(np.array([[0, 1], [2, 3]]), np.array([[2, 3], [0, 1]])).tolist()
     [False, False]
     """
-    left: dict[bytes, int] = {}
-    for row in other:
-        left[row.tobytes()] = left.get(row.tobytes(), 0) + 1
+    left = Counter(row.tobytes() for row in other)
     different = np.ones(len(partition), dtype=bool)
     for i, row in enumerate(partition):
-        key = row.tobytes()
-        if left.get(key, 0) > 0:
-            left[key] -= 1
+        if left[row.tobytes()] > 0:
+            left[row.tobytes()] -= 1
             different[i] = False
     return different
-
-
-def _inside(cuts: Cuts, number: NDArray[np.int32]) -> Cuts:
-    """The cuts whose types all are in a region, with their numbers there."""
-    if len(cuts) == 0:
-        return cuts
-    members = number[cuts.members].astype(np.int64)
-    kept = cuts.take(np.flatnonzero(np.minimum.reduceat(members, cuts.starts[:-1]) >= 0))
-    members = number[kept.members].astype(np.int64)
-    of_cut = np.repeat(np.arange(len(kept)), np.diff(kept.starts))
-    return replace(kept, members=members[np.lexsort((members, of_cut))])

@@ -81,9 +81,9 @@ def improve(engine: Engine) -> bool:
     True if a tree on the way there left nothing open.
     """
     before, sampled = engine.upper(), False
-    many = engine.master.large and engine.step == 0 and not engine.large
+    many = engine.whole and engine.master.large and engine.step == 0 and not engine.large
     if many:
-        evolve(engine)
+        evolve(engine, carry_out)
     elif not engine.large:
         sampled = sample(engine, SAMPLE_FEW)
     if engine.upper() < before:
