@@ -106,23 +106,24 @@ def search_on(engine: Engine, sampled: bool) -> None:
 
 
 def evolve(engine: Engine, carry_out: Callable[[Engine], None]) -> None:
-    """Partitions by dives, each improved in large neighbourhoods and crossed with those before."""
-    search, known, vain = Neighbourhoods(engine, carry_out), list[NDArray[np.int32]](), 0
+    """Partitions by dives, each improved in large neighbourhoods and crossed with those before.
+
+    Where a dive takes too long, the best partition is improved instead.
+    """
+    search, known = Neighbourhoods(engine, carry_out), list[NDArray[np.int32]]()
     clock = engine.clock.within(EVOLVE_SHARE * engine.clock.remaining())
+    vain, soon = 0, True
     while vain < IN_VAIN and engine.options.dives and not (engine.done() or clock.over()):
         if engine.upper() - engine.proof.value < GOOD * engine.upper():
             return
-        share = float(engine.run.rng.uniform(0.1, 0.3))
-        clusters = dive(
-            engine.generation,
-            clock.within(0.5 * clock.remaining()),
-            engine.run.rng,
-            engine.links,
-            share,
-        )
-        if clusters is None:  # a large table: dives take too long
-            clusters, vain = engine.incumbent(), IN_VAIN
-        partition = search.improve(sorted_rows(clusters), clock)
+        partition = engine.incumbent()
+        if soon:
+            share = float(engine.run.rng.uniform(0.1, 0.3))
+            half = clock.within(0.5 * clock.remaining())
+            clusters = dive(engine.generation, half, engine.run.rng, engine.links, share)
+            soon = clusters is not None
+            partition = partition if clusters is None else sorted_rows(clusters)
+        partition = search.improve(partition, clock)
         for other in known:
             partition = search.cross(partition, other, clock)
         known.append(partition)

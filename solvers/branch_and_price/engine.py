@@ -139,8 +139,8 @@ class Engine:
         self.aside = Cuts()
         many = len(problem.data.counts) > FEW_ROWS  # few rows are soon solved anyway
         self.large = problem.cost == "sse" and problem.k >= LARGE and many
-        self.whole = True
-        """Whether this is the problem itself, not a region of a larger one."""
+        self.known: tuple[NDArray[np.int32], NDArray[np.float64], Cuts] | None = None
+        """Columns, their costs, and cuts of the problem that this is a region of."""
         self.argument = Argument(self.links)
 
     def resume(self, saved: SavedTree) -> None:
@@ -211,7 +211,10 @@ class Engine:
         self.master.add(alone, np.zeros(len(alone)))
         # where costs come in steps, pricing finds the same in far less time
         free = not (self.links.together or self.links.apart)
-        if len(met):
+        if self.known is not None:
+            self.master.add(*self.known[:2])
+            self.master.add_cuts(self.known[2])
+        elif len(met):
             self.master.add(met, met_costs)
         elif self.master.large and self.problem.cost == "sse" and free and not self.run.stopping():
             self.add_met()
@@ -304,6 +307,8 @@ class Engine:
         self.types = self.problem.data.types
         self.links = link_types(self.problem.links, self.types)
         self.proof = Bound()
+        if self.known is not None:  # they speak of types
+            self.known = (self.known[0][:0], self.known[1][:0], Cuts())
         self.argument = Argument(self.links)
         self.argument.improve(before)
 

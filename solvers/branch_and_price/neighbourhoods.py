@@ -19,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kanopy.solvers.branch_and_price.column_generation import Clock
+from kanopy.solvers.branch_and_price.diving import fit_into
 from kanopy.solvers.branch_and_price.engine import Engine
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
+from kanopy.solvers.branch_and_price.pricing import Cuts
 from kanopy.solvers.branch_and_price.regions import NEAR, counts_of_types, region_around
 from kanopy.solvers.branch_and_price.start import clusters_of, labels_of, padded
 from kanopy.solvers.run import Run
@@ -33,7 +35,7 @@ LARGER, SMALLER, SOON = 1.15, 0.8, 10
 """Rows of the next region, as a share of those of one that is solved with so few nodes, or not at
 all."""
 
-REGION_NODES, REGION_SECONDS, REGION_SHARE = 100, 20.0, 0.2
+REGION_NODES, REGION_SECONDS, REGION_SHARE = 100, 12.0, 0.1
 """Nodes and seconds that a region may take, and its share of the time left if that is less."""
 
 FAILURES = 6
@@ -140,7 +142,7 @@ class Neighbourhoods:
             engine.quick,
             engine.step,
         )
-        part.whole = False
+        part.known = self.known(part, rows)
         self.carry_out(part)
         change = SMALLER
         if part.closed():
@@ -152,6 +154,39 @@ class Neighbourhoods:
         labels[rows] = len(partition) + run.best.labels
         clusters = clusters_of(np.unique(labels, return_inverse=True)[1], engine.types)
         return padded(clusters, engine.largest), change
+
+    def known(
+        self, part: Engine, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], Cuts]:
+        """The columns and cuts of the whole that lie in a region, by the region's types."""
+        engine, counts = self.engine, part.problem.data.counts
+        small = (engine.master.clusters[:, part.largest :] < 0).all(axis=1)
+        clusters = engine.master.clusters[small, : part.largest]
+        costs, cuts = engine.master.costs[small], engine.master.cuts
+        if part.problem.links or len(counts) != len(np.unique(engine.types[rows])):
+            # rows whose links lead out of the region are told apart in the whole only
+            return clusters[:0], costs[:0], Cuts()
+        number = np.full(engine.master.types + 1, -1, dtype=np.int32)  # the last for the padding
+        number[engine.types[rows]] = part.types
+        inside = np.flatnonzero(((number[clusters] >= 0) | (clusters < 0)).all(axis=1))
+        inside = inside[fit_into(number[clusters[inside]], counts)]
+        return number[clusters[inside]], costs[inside], inner_cuts(cuts, number)
+
+
+def inner_cuts(cuts: Cuts, number: NDArray[np.int32]) -> Cuts:
+    """The cuts whose types all have a number, by these numbers.
+
+    >>> cuts = Cuts(np.array([0, 2, 5]), np.array([0, 2, 1, 3, 4]), np.array([2, 3]))
+    >>> inner_cuts(cuts, np.array([-1, 2, 1, 0, 3], dtype=np.int32)).members.tolist()
+    [0, 2, 3]
+    """
+    if len(cuts) == 0:
+        return cuts
+    least = np.minimum.reduceat(number[cuts.members], cuts.starts[:-1])
+    kept = cuts.take(np.flatnonzero(least >= 0))
+    members = number[kept.members].astype(np.int64)
+    of_cut = np.repeat(np.arange(len(kept)), np.diff(kept.starts))
+    return replace(kept, members=members[np.lexsort((members, of_cut))])
 
 
 def differing(partition: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]:

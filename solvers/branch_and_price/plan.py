@@ -69,7 +69,8 @@ def relax(engine: Engine) -> None:
     unless there are none.
     """
     engine.generated = engine.generate(engine.links)
-    engine.uncut = engine.proof.value
+    if engine.known is None:  # else there are cuts already
+        engine.uncut = engine.proof.value
     if not engine.options.cuts or not engine.generated.converged:
         dives(engine, 1)
         polish(engine)
@@ -81,7 +82,7 @@ def improve(engine: Engine) -> bool:
     True if a tree on the way there left nothing open.
     """
     before, sampled = engine.upper(), False
-    many = engine.whole and engine.master.large and engine.step == 0 and not engine.large
+    many = engine.known is None and engine.master.large and engine.step == 0 and not engine.large
     if many:
         evolve(engine, carry_out)
     elif not engine.large:

@@ -11,7 +11,7 @@ from kanopy.solvers.branch_and_price.engine import Engine, Options
 from kanopy.solvers.branch_and_price.master import sorted_rows
 from kanopy.solvers.branch_and_price.neighbourhoods import Neighbourhoods
 from kanopy.solvers.branch_and_price.plan import carry_out
-from kanopy.solvers.branch_and_price.pricing import pricer_of, quick_search
+from kanopy.solvers.branch_and_price.pricing import Cuts, pricer_of, quick_search
 from kanopy.solvers.branch_and_price.start import clusters_of, padded
 from kanopy.solvers.links import Links
 from kanopy.solvers.problem import Problem
@@ -117,3 +117,23 @@ def test_a_partition_improves_region_by_region(monkeypatch):
     assert np.array_equal(copies, search.engine.copies)
     bound = search.engine.proof.value
     assert search.cost(good) < bound + 0.02 * (search.cost(poor) - bound)
+
+
+def test_regions_begin_with_what_is_known_of_them():
+    data = random_instance(np.random.default_rng(3), "sse", 40)
+    labels = np.arange(40) % 13
+    search = made(data, 3, "sse", labels)
+    engine = search.engine
+    members = np.array([0, 1, 2, 0, 1, 5])
+    engine.master.add_cuts(Cuts(np.array([0, 3, 6]), members, np.array([2, 2])))
+    rows = np.flatnonzero(engine.types != 5)
+    problem = engine.problem.restrict(rows)
+    part = Engine(
+        problem, Run(problem, MaxRuntime(600), 0), Options(), pricer_of("sse"), engine.quick
+    )
+    clusters, costs, cuts = search.known(part, rows)
+    assert 0 < len(clusters) < len(engine.master)
+    pricer = pricer_of("sse")(problem.data, 3, 5)
+    assert costs == pytest.approx([pricer.cost(row[row >= 0]) for row in clusters])
+    whole = {int(part.types[i]): int(engine.types[row]) for i, row in enumerate(rows)}
+    assert [sorted(whole[t] for t in cuts.members.tolist())] == [[0, 1, 2]]
