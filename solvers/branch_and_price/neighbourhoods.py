@@ -35,7 +35,7 @@ LARGER, SMALLER, SOON = 1.15, 0.8, 10
 """Rows of the next region, as a share of those of one that is solved with so few nodes, or not at
 all."""
 
-REGION_NODES, REGION_SECONDS, REGION_SHARE = 100, 12.0, 0.1
+REGION_NODES, REGION_SECONDS, REGION_SHARE = 100, 15.0, 0.25
 """Nodes and seconds that a region may take, and its share of the time left if that is less."""
 
 FAILURES = 6
