@@ -116,7 +116,7 @@ def evolve(engine: Engine, carry_out: Callable[[Engine], None]) -> None:
     while vain < IN_VAIN and engine.options.dives and not (engine.done() or clock.over()):
         if engine.upper() - engine.proof.value < GOOD * engine.upper():
             return
-        partition = engine.incumbent()
+        before, partition = engine.upper(), engine.incumbent()
         if soon:
             share = float(engine.run.rng.uniform(0.1, 0.3))
             half = clock.within(0.5 * clock.remaining())
@@ -127,7 +127,8 @@ def evolve(engine: Engine, carry_out: Callable[[Engine], None]) -> None:
         for other in known:
             partition = search.cross(partition, other, clock)
         known.append(partition)
-        vain = 0 if engine.found(partition) else vain + 1
+        engine.found(partition)
+        vain = 0 if engine.upper() < before else vain + 1
 
 
 def wide(engine: Engine) -> bool:

@@ -272,6 +272,8 @@ class Master:
 
     def restore(self, basis: Any) -> None:
         """Go back to a basis taken from the same rows; columns added since are not in it."""
+        if not basis.valid:  # interior points leave none
+            return
         missing = self.types + len(self) - len(basis.col_status)
         if missing:
             lower = _highspy().HighsBasisStatus.kLower

@@ -77,9 +77,12 @@ class Neighbourhoods:
             region[region_around(near, held, size, first, engine.run.rng)] = True
             better, change = self.solve(partition, region, clock)
             self.rows = min(max(int(change * self.rows), 4 * engine.problem.k), MOST_ROWS)
-            failures = failures + 1 if better is None else 0
-            tried[partition[first].tobytes()] += better is None
-            partition = partition if better is None else better
+            if better is None:
+                failures += 1
+                tried[partition[first].tobytes()] += 1
+            else:
+                partition, failures = better, 0
+                engine.found(partition)
         return partition
 
     def cross(
