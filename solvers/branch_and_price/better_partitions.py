@@ -108,12 +108,15 @@ def search_on(engine: Engine, sampled: bool) -> None:
 def evolve(engine: Engine, carry_out: Callable[[Engine], None]) -> None:
     """Partitions by dives, each improved in large neighbourhoods and crossed with those before.
 
-    Where a dive takes too long, the best partition is improved instead.
+    Where a dive takes too long, the best partition is improved instead. Without duals nothing tells
+    which regions are worth it.
     """
+    if engine.proof.duals is None or not engine.options.dives:
+        return
     search, known = Neighbourhoods(engine, carry_out), list[NDArray[np.int32]]()
     clock = engine.clock.within(EVOLVE_SHARE * engine.clock.remaining())
     vain, soon = 0, True
-    while vain < IN_VAIN and engine.options.dives and not (engine.done() or clock.over()):
+    while vain < IN_VAIN and not (engine.done() or clock.over()):
         if engine.upper() - engine.proof.value < GOOD * engine.upper():
             return
         before, partition = engine.upper(), engine.incumbent()

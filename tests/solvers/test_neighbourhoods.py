@@ -5,8 +5,8 @@ import pytest
 from oracles import all_partitions, labels_of, pair_cost, random_instance
 from sizes import how_many
 
-from kanopy.solvers.branch_and_price import neighbourhoods
-from kanopy.solvers.branch_and_price.column_generation import Clock
+from kanopy.solvers.branch_and_price import better_partitions, neighbourhoods
+from kanopy.solvers.branch_and_price.column_generation import Bound, Clock
 from kanopy.solvers.branch_and_price.engine import Engine, Options
 from kanopy.solvers.branch_and_price.master import sorted_rows
 from kanopy.solvers.branch_and_price.neighbourhoods import Neighbourhoods
@@ -137,3 +137,20 @@ def test_regions_begin_with_what_is_known_of_them():
     assert costs == pytest.approx([pricer.cost(row[row >= 0]) for row in clusters])
     whole = {int(part.types[i]): int(engine.types[row]) for i, row in enumerate(rows)}
     assert [sorted(whole[t] for t in cuts.members.tolist())] == [[0, 1, 2]]
+
+
+def test_generations_of_partitions_end(monkeypatch):
+    data = random_instance(np.random.default_rng(11), "sse", 60)
+    labels = np.arange(60) % 20
+    search = made(data, 3, "sse", labels)
+    engine, poor = search.engine, search.engine.upper()
+    monkeypatch.setattr(better_partitions, "GOOD", 0.0)
+    better_partitions.evolve(engine, carry_out)
+    bound = engine.proof.value
+    assert engine.upper() < bound + 0.02 * (poor - bound)
+    best = engine.upper()
+    monkeypatch.setattr(better_partitions, "dive", lambda *_: None)  # it takes too long
+    better_partitions.evolve(engine, carry_out)
+    assert engine.upper() <= best
+    engine.proof = Bound()  # no complete pricing so far
+    better_partitions.evolve(engine, carry_out)
