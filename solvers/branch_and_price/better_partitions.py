@@ -21,11 +21,11 @@ from kanopy.solvers.branch_and_price.finishing import (
     mip_seconds,
 )
 from kanopy.solvers.branch_and_price.master import sorted_rows
-from kanopy.solvers.branch_and_price.neighbourhoods import Neighbourhoods
+from kanopy.solvers.branch_and_price.neighbourhoods import ROUNDING, Neighbourhoods, ended
 from kanopy.solvers.branch_and_price.pricer_common import reduced_costs
 from kanopy.solvers.branch_and_price.pricing import Restrictions
 from kanopy.solvers.branch_and_price.regions import Effort, improve
-from kanopy.solvers.branch_and_price.start import with_start
+from kanopy.solvers.branch_and_price.start import labels_of, with_start
 from kanopy.solvers.clock import now
 
 SAMPLE_NODES, SAMPLE_SHARE = 50, 0.1
@@ -49,9 +49,9 @@ LISTED_PER_TYPE, REGIONS_PER_TYPE = 10, 40
 """Clusters per type that are listed for regions where costs come in steps: very many are then
 equally good, and the relaxation needs only some of them. The second elsewhere."""
 
-EVOLVE_SHARE, IN_VAIN, GOOD = 0.35, 2, 1e-4
-"""Share of the time left that generations of partitions may take, how many in a row may bring
-nothing, and the relative gap below which no better partition is looked for in this way."""
+EVOLVE_SHARE, IN_VAIN = 0.35, 2
+"""Share of the time left that generations of partitions may take, and how many in a row may bring
+nothing."""
 
 LAST_SEARCH = 0.5
 """Share of the time left of a local search."""
@@ -105,33 +105,38 @@ def search_on(engine: Engine, sampled: bool) -> None:
             polish(engine)
 
 
+def evolves(engine: Engine) -> bool:
+    """Whether generations of partitions are worth it: for large tables, not for regions of them.
+
+    Without duals nothing tells which regions are promising.
+    """
+    possible = engine.options.dives and engine.proof.duals is not None and engine.step == 0
+    return possible and engine.master.large and engine.inherited is None and not engine.large
+
+
 def evolve(engine: Engine, carry_out: Callable[[Engine], None]) -> None:
     """Partitions by dives, each improved in large neighbourhoods and crossed with those before.
 
-    Where a dive takes too long, the best partition is improved instead. Without duals nothing tells
-    which regions are worth it.
+    Where a dive takes too long, the best partition is improved instead.
     """
-    if engine.proof.duals is None or not engine.options.dives:
-        return
-    search, known = Neighbourhoods(engine, carry_out), list[NDArray[np.int32]]()
+    search, earlier = Neighbourhoods(engine, carry_out), list[NDArray[np.int32]]()
     clock = engine.clock.within(EVOLVE_SHARE * engine.clock.remaining())
-    vain, soon = 0, True
-    while vain < IN_VAIN and not (engine.done() or clock.over()):
-        if engine.upper() - engine.proof.value < GOOD * engine.upper():
-            return
+    vain, links, soon = 0, engine.problem.links, True
+    while vain < IN_VAIN and not ended(engine, clock):
         before, partition = engine.upper(), engine.incumbent()
         if soon:
             share = float(engine.run.rng.uniform(0.1, 0.3))
             half = clock.within(0.5 * clock.remaining())
             clusters = dive(engine.generation, half, engine.run.rng, engine.links, share)
             soon = clusters is not None
-            partition = partition if clusters is None else sorted_rows(clusters)
+            if clusters is not None and links.allow(labels_of(clusters, engine.types)):
+                partition = sorted_rows(clusters)
         partition = search.improve(partition, clock)
-        for other in known:
+        for other in earlier:
             partition = search.cross(partition, other, clock)
-        known.append(partition)
+        earlier.append(partition)
         engine.found(partition)
-        vain = 0 if engine.upper() < before else vain + 1
+        vain = 0 if engine.upper() < before * (1 - ROUNDING) else vain + 1
 
 
 def wide(engine: Engine) -> bool:

@@ -24,6 +24,7 @@ from kanopy.solvers.branch_and_price.column_generation import (
     ColumnGeneration,
     Generated,
 )
+from kanopy.solvers.branch_and_price.linked_start import split_parts
 from kanopy.solvers.branch_and_price.master import FEW_ROWS, Master, sorted_rows
 from kanopy.solvers.branch_and_price.pool import Pool
 from kanopy.solvers.branch_and_price.pricer_sse import SsePricer
@@ -73,7 +74,7 @@ class Options:
     cuts
         Add subset-row cuts.
     dives
-        Look for better partitions by LP dives.
+        Look for better partitions by LP dives and in large neighbourhoods.
     enumeration
         List all clusters that fit the gap and let a MIP choose.
     branching
@@ -139,7 +140,7 @@ class Engine:
         self.aside = Cuts()
         many = len(problem.data.counts) > FEW_ROWS  # few rows are soon solved anyway
         self.large = problem.cost == "sse" and problem.k >= LARGE and many
-        self.known: tuple[NDArray[np.int32], NDArray[np.float64], Cuts] | None = None
+        self.inherited: tuple[NDArray[np.int32], NDArray[np.float64], Cuts] | None = None
         """Columns, their costs, and cuts of the problem that this is a region of."""
         self.argument = Argument(self.links)
 
@@ -211,9 +212,9 @@ class Engine:
         self.master.add(alone, np.zeros(len(alone)))
         # where costs come in steps, pricing finds the same in far less time
         free = not (self.links.together or self.links.apart)
-        if self.known is not None:
-            self.master.add(*self.known[:2])
-            self.master.add_cuts(self.known[2])
+        if self.inherited is not None:
+            self.master.add(*self.inherited[:2])
+            self.master.add_cuts(self.inherited[2])
         elif len(met):
             self.master.add(met, met_costs)
         elif self.master.large and self.problem.cost == "sse" and free and not self.run.stopping():
@@ -307,8 +308,8 @@ class Engine:
         self.types = self.problem.data.types
         self.links = link_types(self.problem.links, self.types)
         self.proof = Bound()
-        if self.known is not None:  # they speak of types
-            self.known = (self.known[0][:0], self.known[1][:0], Cuts())
+        if self.inherited is not None:  # they speak of types
+            self.inherited = (self.inherited[0][:0], self.inherited[1][:0], Cuts())
         self.argument = Argument(self.links)
         self.argument.improve(before)
 
@@ -399,8 +400,11 @@ class Engine:
         """The best partition as clusters of types."""
         assert self.run.best is not None
         assert self.run.best.labels is not None
-        clusters = clusters_of(self.run.best.labels, self.types)
-        return sorted_rows(padded(clusters, self.largest))
+        labels, links = self.run.best.labels, self.problem.links
+        if np.bincount(labels).max() > self.largest:  # given so, and splitting brought nothing
+            component = links.components(self.problem.n)
+            labels = split_parts(labels, component, self.problem.k)
+        return sorted_rows(padded(clusters_of(labels, self.types), self.largest))
 
     def costs(self, clusters: NDArray[np.int32]) -> NDArray[np.float64]:
         """Costs of clusters given as rows padded by −1."""

@@ -11,6 +11,7 @@ different local optima.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -26,10 +27,10 @@ from kanopy.solvers.branch_and_price.pricing import Cuts
 from kanopy.solvers.branch_and_price.regions import NEAR, counts_of_types, region_around
 from kanopy.solvers.branch_and_price.start import clusters_of, labels_of, padded
 from kanopy.solvers.run import Run
-from kanopy.solvers.stop import First, MaxNodes, MaxRuntime
+from kanopy.solvers.stop import First, MaxNodes, MaxRuntime, Progress
 
 FIRST_ROWS, MOST_ROWS = 300, 700
-"""Rows of the first region, and of any."""
+"""Rows of the first region, and of any, in clusters of k."""
 
 LARGER, SMALLER, SOON = 1.15, 0.8, 10
 """Rows of the next region, as a share of those of one that is solved with so few nodes, or not at
@@ -40,6 +41,12 @@ REGION_NODES, REGION_SECONDS, REGION_SHARE = 100, 15.0, 0.25
 
 FAILURES = 6
 """Regions in a row without a better partition after which to end."""
+
+GOOD = 1e-4
+"""Relative gap below which trees do better."""
+
+ROUNDING = 1e-12
+"""Share of a cost that the order of its terms may change."""
 
 AGAIN = 0.2
 """How likely a cluster is to begin a region again after each time in vain."""
@@ -69,10 +76,10 @@ class Neighbourhoods:
         """A partition that is no worse: one region after the other is solved."""
         engine, failures, tried = self.engine, 0, Counter[bytes]()
         near = counts_of_types(self.best_columns(), engine.master.types)
-        while failures < FAILURES and len(partition) > 1 and not clock.over():
+        while failures < FAILURES and len(partition) > 1 and not ended(engine, clock):
             first = self.draw(partition, tried)
             held = counts_of_types(partition, engine.master.types)
-            size = min(self.rows // engine.problem.k, 1 + 3 * len(partition) // 4)
+            size = max(2, min(self.rows // engine.problem.k, 1 + 3 * len(partition) // 4))
             region = np.zeros(len(partition), dtype=bool)
             region[region_around(near, held, size, first, engine.run.rng)] = True
             better, change = self.solve(partition, region, clock)
@@ -92,7 +99,7 @@ class Neighbourhoods:
         if self.cost(other) < self.cost(partition):
             partition, other = other, partition
         region = differing(partition, other)
-        if not 0 < (partition[region] >= 0).sum() <= MOST_ROWS or clock.over():
+        if not 0 < (partition[region] >= 0).sum() <= MOST_ROWS or ended(self.engine, clock):
             return partition
         better, _ = self.solve(partition, region, clock)
         return partition if better is None else better
@@ -131,8 +138,11 @@ class Neighbourhoods:
         labels = labels_of(partition, engine.types)
         rows = np.flatnonzero(region[labels])
         problem = engine.problem.restrict(rows)
-        limit = MaxRuntime(min(REGION_SECONDS, REGION_SHARE * clock.remaining()))
-        run = Run(problem, First(engine.run.stop, limit, MaxNodes(REGION_NODES)), engine.run.seed)
+        stop = First(StopOfWhole(engine.run), MaxNodes(REGION_NODES))
+        if math.isfinite(clock.remaining()):  # else nothing may depend on the clock
+            seconds = min(REGION_SECONDS, REGION_SHARE * clock.remaining())
+            stop = First(stop, MaxRuntime(seconds))
+        run = Run(problem, stop, engine.run.seed)
         run.found_labels(np.unique(labels[rows], return_inverse=True)[1])
         before = run.progress.objective
         if before == 0:
@@ -145,12 +155,12 @@ class Neighbourhoods:
             engine.quick,
             engine.step,
         )
-        part.known = self.known(part, rows)
+        part.inherited = self.inherited(part, rows)
         self.carry_out(part)
         change = SMALLER
         if part.closed():
             change = LARGER if run.progress.nodes <= SOON else 1.0
-        if not run.progress.objective < before:
+        if not run.progress.objective < before * (1 - ROUNDING):
             return None, change
         assert run.best is not None
         assert run.best.labels is not None
@@ -158,7 +168,7 @@ class Neighbourhoods:
         clusters = clusters_of(np.unique(labels, return_inverse=True)[1], engine.types)
         return padded(clusters, engine.largest), change
 
-    def known(
+    def inherited(
         self, part: Engine, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], Cuts]:
         """The columns and cuts of the whole that lie in a region, by the region's types."""
@@ -174,6 +184,27 @@ class Neighbourhoods:
         inside = np.flatnonzero(((number[clusters] >= 0) | (clusters < 0)).all(axis=1))
         inside = inside[fit_into(number[clusters[inside]], counts)]
         return number[clusters[inside]], costs[inside], inner_cuts(cuts, number)
+
+
+class StopOfWhole:
+    """The stopping rule of a run, for another run that is part of it and begins now."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.seconds = run, run.remaining()
+
+    def __call__(self, progress: Progress) -> bool:
+        """Whether the whole run is to stop."""
+        return self.run.stopping()
+
+    def time_limit(self) -> float:
+        """Seconds that the whole run had left."""
+        return self.seconds
+
+
+def ended(engine: Engine, clock: Clock) -> bool:
+    """Whether there is no time left, or the best partition is so close to its bound already."""
+    good = engine.upper() - engine.lower < GOOD * engine.upper()
+    return good or engine.closed() or clock.over()
 
 
 def inner_cuts(cuts: Cuts, number: NDArray[np.int32]) -> Cuts:

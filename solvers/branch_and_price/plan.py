@@ -12,6 +12,7 @@ from kanopy.solvers.branch_and_price.better_partitions import (
     alternate,
     dives,
     evolve,
+    evolves,
     polish,
     sample,
     search_on,
@@ -69,7 +70,7 @@ def relax(engine: Engine) -> None:
     unless there are none.
     """
     engine.generated = engine.generate(engine.links)
-    if engine.known is None:  # else there are cuts already
+    if engine.inherited is None:  # else there are cuts already
         engine.uncut = engine.proof.value
     if not engine.options.cuts or not engine.generated.converged:
         dives(engine, 1)
@@ -82,7 +83,7 @@ def improve(engine: Engine) -> bool:
     True if a tree on the way there left nothing open.
     """
     before, sampled = engine.upper(), False
-    many = engine.known is None and engine.master.large and engine.step == 0 and not engine.large
+    many = evolves(engine)
     if many:
         evolve(engine, carry_out)
     elif not engine.large:

@@ -1,11 +1,13 @@
 """Large neighbourhoods: the best that a region allows, the rest as it was."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from oracles import all_partitions, labels_of, pair_cost, random_instance
 from sizes import how_many
 
-from kanopy.solvers.branch_and_price import better_partitions, neighbourhoods
+import kanopy as kn
+from kanopy.solvers.branch_and_price import better_partitions, master, neighbourhoods
 from kanopy.solvers.branch_and_price.column_generation import Bound, Clock
 from kanopy.solvers.branch_and_price.engine import Engine, Options
 from kanopy.solvers.branch_and_price.master import sorted_rows
@@ -21,10 +23,10 @@ from kanopy.solvers.stop import MaxRuntime
 COSTS = ("sse", "hamming", "range")
 
 
-def made(data, k, cost, labels, links=None):
+def made(data, k, cost, labels, links=None, stop=None):
     """A search around a partition of a problem whose relaxation is solved."""
     problem = Problem(data, k, cost, links=links or Links())
-    run = Run(problem, MaxRuntime(600), 0)
+    run = Run(problem, stop or MaxRuntime(600), 0)
     run.found_labels(labels)
     engine = Engine(problem, run, Options(), pricer_of(cost), quick_search(cost, k))
     engine.build()
@@ -131,7 +133,7 @@ def test_regions_begin_with_what_is_known_of_them():
     part = Engine(
         problem, Run(problem, MaxRuntime(600), 0), Options(), pricer_of("sse"), engine.quick
     )
-    clusters, costs, cuts = search.known(part, rows)
+    clusters, costs, cuts = search.inherited(part, rows)
     assert 0 < len(clusters) < len(engine.master)
     pricer = pricer_of("sse")(problem.data, 3, 5)
     assert costs == pytest.approx([pricer.cost(row[row >= 0]) for row in clusters])
@@ -144,7 +146,7 @@ def test_generations_of_partitions_end(monkeypatch):
     labels = np.arange(60) % 20
     search = made(data, 3, "sse", labels)
     engine, poor = search.engine, search.engine.upper()
-    monkeypatch.setattr(better_partitions, "GOOD", 0.0)
+    monkeypatch.setattr(neighbourhoods, "GOOD", 0.0)
     better_partitions.evolve(engine, carry_out)
     bound = engine.proof.value
     assert engine.upper() < bound + 0.02 * (poor - bound)
@@ -152,5 +154,40 @@ def test_generations_of_partitions_end(monkeypatch):
     monkeypatch.setattr(better_partitions, "dive", lambda *_: None)  # it takes too long
     better_partitions.evolve(engine, carry_out)
     assert engine.upper() <= best
+    monkeypatch.setattr(master, "FEW_ROWS", 0)
+    assert better_partitions.evolves(engine)
     engine.proof = Bound()  # no complete pricing so far
-    better_partitions.evolve(engine, carry_out)
+    assert not better_partitions.evolves(engine)
+
+
+def test_a_given_partition_with_large_clusters_loses_no_row():
+    """Splitting a class of identical rows costs the same, so that the given one stays the best."""
+    data = kn.Microdata.from_frame(pd.DataFrame({"a": [1.0] * 7 + [2.0, 3.0, 5.0]}))
+    search = made(data, 3, "sse", np.array([0] * 7 + [1] * 3))
+    assert (search.engine.incumbent() >= 0).sum() == 10
+
+
+def test_the_size_of_regions_never_falls_below_two_clusters(monkeypatch):
+    monkeypatch.setattr(neighbourhoods, "FIRST_ROWS", 2)
+    monkeypatch.setattr(neighbourhoods, "MOST_ROWS", 2)
+    data = random_instance(np.random.default_rng(7), "sse", 60)
+    labels = np.arange(60) % 20
+    search = made(data, 3, "sse", labels)
+    poor = as_clusters(search.engine, labels)
+    assert search.cost(search.improve(poor, Clock())) < search.cost(poor)
+
+
+def test_a_region_asks_the_stopping_rule_of_the_whole():
+    """A gap or a number of nodes is that of the whole, not of a region that begins anew."""
+    data = random_instance(np.random.default_rng(5), "sse", 40)
+    labels = np.arange(40) % 13
+    search = made(data, 3, "sse", labels, stop=kn.First(kn.GapReached(0.5), kn.MaxRuntime(600)))
+    engine = search.engine
+    poor = as_clusters(engine, labels)
+    assert engine.run.progress.gap > 0.5
+    better, _ = search.solve(poor, np.ones(len(poor), dtype=bool), Clock())
+    assert better is not None
+    assert search.cost(better) < engine.proof.value * 1.1  # the region's gap was soon below
+    engine.found(better)
+    assert engine.run.stopping()
+    assert search.solve(poor, np.ones(len(poor), dtype=bool), Clock())[0] is None
