@@ -36,7 +36,7 @@ LARGER, SMALLER, SOON = 1.15, 0.8, 10
 """Rows of the next region, as a share of those of one that is solved with so few nodes, or not at
 all."""
 
-REGION_NODES, REGION_SECONDS, REGION_SHARE = 100, 15.0, 0.25
+MOST_NODES, MOST_SECONDS, SHARE = 100, 15.0, 0.25
 """Nodes and seconds that a region may take, and its share of the time left if that is less."""
 
 FAILURES = 6
@@ -48,7 +48,7 @@ GOOD = 1e-4
 ROUNDING = 1e-12
 """Share of a cost that the order of its terms may change."""
 
-AGAIN = 0.2
+TRIED = 0.2
 """How likely a cluster is to begin a region again after each time in vain."""
 
 
@@ -112,7 +112,7 @@ class Neighbourhoods:
         reduced = reduced_costs(partition, costs, engine.proof.duals, engine.proof.cuts)
         chances = np.maximum(reduced, 0.0)
         chances += chances.mean() + 1e-9 * engine.unit
-        chances *= np.array([AGAIN ** tried[row.tobytes()] for row in partition])
+        chances *= np.array([TRIED ** tried[row.tobytes()] for row in partition])
         return int(engine.run.rng.choice(len(partition), p=chances / chances.sum()))
 
     def best_columns(self) -> NDArray[np.int32]:
@@ -138,9 +138,9 @@ class Neighbourhoods:
         labels = labels_of(partition, engine.types)
         rows = np.flatnonzero(region[labels])
         problem = engine.problem.restrict(rows)
-        stop = First(StopOfWhole(engine.run), MaxNodes(REGION_NODES))
+        stop = First(StopOfWhole(engine.run), MaxNodes(MOST_NODES))
         if math.isfinite(clock.remaining()):  # else nothing may depend on the clock
-            seconds = min(REGION_SECONDS, REGION_SHARE * clock.remaining())
+            seconds = min(MOST_SECONDS, SHARE * clock.remaining())
             stop = First(stop, MaxRuntime(seconds))
         run = Run(problem, stop, engine.run.seed)
         run.found_labels(np.unique(labels[rows], return_inverse=True)[1])

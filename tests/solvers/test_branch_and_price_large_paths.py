@@ -46,7 +46,7 @@ SIZES = (
     (goals, "MOST_AIMED", (10, 800_000)),
     (neighbourhoods, "GOOD", (0.0, 1e-4)),
     (neighbourhoods, "FIRST_ROWS", (4, 300)),
-    (neighbourhoods, "REGION_NODES", (1, 100)),
+    (neighbourhoods, "MOST_NODES", (1, 100)),
     (regions, "MOST", (1, 3000)),
     (regions, "FAILURES", (2, 10)),
     (enumeration, "LISTING_NODES", (50, 20_000_000)),
