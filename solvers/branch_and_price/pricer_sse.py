@@ -28,9 +28,6 @@ MATRIX = 2000
 _SLICE = 4_000_000
 """Candidates looked at between two looks at the clock, some tenths of a second."""
 
-MOST_WORK = 2**58
-"""Work after which a root is given up, incomplete: no whole number could hold much more."""
-
 PAIRED = 30
 """Candidates of a root above which each is first tested together with the root."""
 
@@ -180,8 +177,7 @@ class SsePricer:
                 break
             more = min(4.0, (search.deadline - now()) / max(now() - began, 1e-6))
             # A root that is not done begins anew with more work, if there is time for that.
-            endless = unfinished and root_work > MOST_WORK
-            if endless or (begin < number and more < (1.0 if unfinished else 0.0)):
+            if begin < number and more < (1.0 if unfinished else 0.0):
                 complete = False
                 break
             root_work = int(more * root_work) if unfinished else _SLICE
