@@ -34,6 +34,9 @@ SAMPLE_NODES, SAMPLE_SHARE = 50, 0.1
 SAMPLE_FEW, SAMPLE_MORE = 1.3, 5.0
 """Columns per row of that MIP: few take a second and mostly do, more are tried if not."""
 
+MOST_SAMPLED = 10**6
+"""Columns of such a MIP after which none with more follows."""
+
 QUICK, MORE, LARGER_SECONDS = 1.0, 1.4, 3.0
 """Seconds of such a MIP up to which more columns are tried next, how many times as many, and how
 long the next may take."""
@@ -79,6 +82,8 @@ def sample(engine: Engine, per_row: float) -> bool:
         if engine.trees_come_next() and engine.upper() == before:
             return optimal
         if engine.done() or not quick or listed.cutoff >= engine.target():
+            return optimal
+        if most > MOST_SAMPLED:
             return optimal
         most, seconds = int(MORE * most), LARGER_SECONDS
 
