@@ -34,8 +34,9 @@ SAMPLE_NODES, SAMPLE_SHARE = 50, 0.1
 SAMPLE_FEW, SAMPLE_MORE = 1.3, 5.0
 """Columns per row of that MIP: few take a second and mostly do, more are tried if not."""
 
-MOST_SAMPLED = 10**6
-"""Columns of such a MIP after which none with more follows."""
+FULL = 0.5
+"""Share of the columns asked for that a list has at least if their number ended it: one that ended
+for want of nodes or time would be no longer if more were asked for."""
 
 QUICK, MORE, LARGER_SECONDS = 1.0, 1.4, 3.0
 """Seconds of such a MIP up to which more columns are tried next, how many times as many, and how
@@ -83,7 +84,7 @@ def sample(engine: Engine, per_row: float) -> bool:
             return optimal
         if engine.done() or not quick or listed.cutoff >= engine.target():
             return optimal
-        if most > MOST_SAMPLED:
+        if len(listed.costs) < FULL * most:
             return optimal
         most, seconds = int(MORE * most), LARGER_SECONDS
 

@@ -58,11 +58,15 @@ SIZES = (
 )
 """Constants with values for tiny tables and their own."""
 
+REMEMBERED = {"sse": (1044,)}
+"""Seeds that once went wrong: lists that no length let reach their cutoff, each followed by a
+longer one for ever."""
+
 
 @pytest.mark.parametrize("cost", COSTS)
 def test_no_bound_exceeds_the_optimum(monkeypatch, cost):
     optimal = 0
-    for seed in range(how_many(40, 1500)):
+    for seed in {*range(how_many(40, 1500)), *REMEMBERED.get(cost, ())}:
         rng = np.random.default_rng([seed, COSTS.index(cost)])
         for module, name, values in SIZES:
             monkeypatch.setattr(module, name, values[int(rng.integers(len(values)))])
