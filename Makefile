@@ -23,8 +23,10 @@ lint: $(READY)
 	cd $(TYPECHECK)/kanopy && for f in ../../kanopy/* $(addprefix ../../,$(FOLDERS)); do ln -s "$$f" .; done
 	cd $(TYPECHECK) && "../$(BIN)/mypy" --config-file ../pyproject.toml --cache-dir ../.mypy_cache -p kanopy
 
+# Speeds, then proofs beside the papers: the quick ones, or with FULL=1 all, hours that can be resumed.
 bench: $(READY)
-	"$(BIN)/python" -m kanopy.experiments.benchmarks
+	-"$(BIN)/python" -m kanopy.experiments.benchmarks
+	"$(BIN)/python" -m kanopy.experiments.bench_branch_and_price $(if $(FULL),--full --out proofs.csv)
 
 # The full runs of the catalogue, the cheapest first: minutes to days, to be stopped and resumed at will.
 results: $(READY)

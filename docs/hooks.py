@@ -400,6 +400,7 @@ def papers() -> str:
 def benchmarks() -> str:
     """The best known solutions that are kept, and the speeds that are promised."""
     from kanopy.archive import FOLDER
+    from kanopy.experiments.bench_branch_and_price import COLUMNS, kept_rows
     from kanopy.experiments.benchmarks import BENCHMARKS
 
     kept = [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))]
@@ -441,8 +442,15 @@ def benchmarks() -> str:
             "which of these limits hold on your machine; the last column is what the papers "
             "report from theirs. A limit in *times* is a least ratio.\n",
             "| benchmark | limit | published |\n|---|--:|--:|\n" + "\n".join(promised) + "\n",
-            "Proofs of optimality beside the papers' gaps: "
-            "`python -m kanopy.experiments.bench_branch_and_price`.\n",
+            "## Proofs beside the papers\n",
+            "What `branch-and-price` proved and how fast, from a full run that came with kanopy: "
+            "one row for the samples of an instance, with the largest gap, the mean and the "
+            "greatest time, one core each. `make bench` measures the quick ones on your machine, "
+            "`make bench FULL=1` all of them.\n",
+            "|"
+            + "|".join(COLUMNS)
+            + "|\n|---|--:|--:|--:|--:|--:|---|---|---|\n"
+            + "".join(f"|{'|'.join(row)}|\n" for row in kept_rows()),
         ]
     )
 

@@ -1,15 +1,17 @@
 """Branch-and-price beside the papers: what is proven, how far, how fast.
 
-Run ``python -m kanopy.experiments.bench_branch_and_price [name …] [--full] [--list] [--out FILE]``.
-Without names it runs the quick lines, with ``--full`` all of them. A name that is a line's whole
-name chooses that line, any other every line that contains it; ``--list`` only prints the names.
-``--out`` writes each line to a CSV as soon as it is measured and takes over, unmeasured, those that
-the file holds already: delete a line there to measure it again.
+Run ``python -m kanopy.experiments.bench_branch_and_price [name …] [--full] [--kept] [--list]
+[--out FILE]``. Without names it runs the quick lines, with ``--full`` all of them. A name that is a
+line's whole name chooses that line, any other every line that contains it; ``--list`` only prints
+the names. ``--out`` writes each line to a CSV as soon as it is measured and takes over, unmeasured,
+those that the file holds already: delete a line there to measure it again. ``--kept`` measures
+nothing and prints the lines that came with kanopy (``proofs.csv``).
 
-A target is a gap that is to be reached within a time; both wall and processor seconds are shown,
-since the machine may be shared, and the target is judged by the smaller one. Kernels are compiled
-before the clock starts. The papers' seconds are theirs: 002 solves the linear relaxation and
-rounds, 000 and 003 solve MIPs with Gurobi.
+The samples of one instance are one row of the table: how many met the target, their largest gap,
+their mean and greatest time. A target is a gap that is to be reached within a time; since the
+machine may be shared, seconds are those of the wall or the processor, whichever are fewer. Kernels
+are compiled before the clock starts. The papers' seconds are theirs: 002 solves the linear
+relaxation and rounds, 000 and 003 solve MIPs with Gurobi.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from kanopy.experiments.specs import published
 from kanopy.instances.datasets import load
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.examples import example
@@ -60,10 +63,8 @@ class Case:
         return f"{wanted} in {self.seconds:g} s"
 
 
-PAPER_002 = {(30, 3): 0.02, (30, 4): 0.16, (30, 5): 0.34, (50, 3): 0.09, (50, 4): 1.73}
-PAPER_002 |= {(50, 5): 4.17, (100, 3): 2.30, (100, 4): 75.0, (100, 5): 152.96}
-PAPER_002 |= {(200, 3): 75.07, (200, 4): 100.96, (200, 5): 2125.44}
-"""Seconds of table 3, random subsets of Census."""
+KEPT = Path(__file__).with_name("proofs.csv")
+"""The lines of a full run that come with kanopy."""
 
 FULL_SETS = (
     ("census", 3, 60.0, 0.0, "5.22"),
@@ -101,12 +102,15 @@ def cases() -> Iterator[Case]:
 
 def _subsets() -> Iterator[Case]:
     """The design of 002: two sets, four criteria, five sizes, three k, five samples."""
-    for name in ("census", "tarragona"):
+    for name, table in (("census", "3"), ("tarragona", "4")):
+        cells = published("gentile.csv", table)().set_index(["row", "column"])["published"]
         for criterion in get_args(Criterion):
             for size in (30, 40, 50, 100, 200):
                 for k in (3, 4, 5):
-                    paper = PAPER_002.get((size, k))
-                    known = paper is not None and (name, criterion) == ("census", "random")
+                    row = cells[f"{size} rows, k = {k}, {criterion}"]
+                    gap = min(row["MSTH"], row["SRH"])
+                    paper = f"gap {gap:g} %, {row['Time']:g} s"
+                    quick = (name, criterion) == ("census", "random") and size < 200
                     for number in range(5):
                         yield Case(
                             f"{name} {criterion} n={size} k={k} #{number}",
@@ -114,15 +118,15 @@ def _subsets() -> Iterator[Case]:
                             k,
                             "sse",
                             10.0 if size <= 100 else 120.0,
-                            f"LP and rounding {paper:g} s" if known else "",
-                            full=not known or number > 0 or size == 200,
+                            paper,
+                            full=not quick or number > 0,
                         )
 
 
 def _whole_sets() -> Iterator[Case]:
     for name, k, seconds, gap, loss in FULL_SETS:
-        published = f"best heuristic {loss} %" if loss else ""
-        yield Case(f"{name} k={k}", partial(load, name), k, "sse", seconds, published, gap=gap)
+        paper = f"best heuristic {loss} %" if loss else ""
+        yield Case(f"{name} k={k}", partial(load, name), k, "sse", seconds, paper, gap=gap)
 
 
 def _nominal() -> Iterator[Case]:
@@ -187,6 +191,9 @@ LEAST_SECONDS = 10.0
 HEADINGS = ("instance", "objective", "bound", "gap %", "status", "s", "cpu s", "target", "met")
 """What is measured of a line, and written to a file."""
 
+COLUMNS = ("instance", "objective", "bound", "gap %", "mean s", "most s", "target", "met", "paper")
+"""What is shown of the samples of an instance."""
+
 
 def measure(case: Case) -> list[str]:
     """Solve a case: the cells below the headings."""
@@ -246,37 +253,80 @@ def measured_before(path: Path | None) -> dict[str, list[str]]:
         return {line[0]: line for line in list(csv.reader(file))[1:] if line}
 
 
+def grouped(lines: Sequence[tuple[Case, list[str]]]) -> Iterator[tuple[str, ...]]:
+    """One row for the samples of each instance, below :data:`COLUMNS`.
+
+    >>> case = Case("fars #1", lambda: example("fars"), 3, "range", 1.0, "MILP stops")
+    >>> line = ["fars #1", "4.8", "4.8", "0.0000", "optimal", "0.3", "0.2", case.target, "yes"]
+    >>> list(grouped([(case, line)]))
+    [('fars', '4.8', '4.8', '0.0000', '0.2', '0.2', 'proof in 1 s', '1 of 1', 'MILP stops')]
+    """
+    groups: dict[str, list[tuple[Case, list[str]]]] = {}
+    for case, line in lines:
+        groups.setdefault(case.name.split(" #")[0], []).append((case, line))
+    for name, group in groups.items():
+        case = group[0][0]
+        cells = [dict(zip(HEADINGS, line, strict=True)) for _, line in group]
+        measured = [c for c in cells if c["gap %"]]
+        if not measured:  # the data are not at hand
+            yield (name, *("",) * 5, case.target, cells[0]["status"], case.published)
+            continue
+        seconds = [min(float(c["s"]), float(c["cpu s"])) for c in measured]
+        single = cells[0] if len(cells) == 1 else {"objective": "", "bound": ""}
+        yield (
+            name,
+            single["objective"],
+            single["bound"],
+            max((c["gap %"] for c in measured), key=float),
+            f"{np.mean(seconds):.1f}",
+            f"{max(seconds):.1f}",
+            case.target,
+            f"{sum(c['met'] == 'yes' for c in cells)} of {len(cells)}",
+            case.published,
+        )
+
+
+def kept_rows() -> list[tuple[str, ...]]:
+    """The rows of the full run that came with kanopy, below :data:`COLUMNS`."""
+    before = measured_before(KEPT)
+    return list(grouped([(c, before[c.name]) for c in cases() if c.name in before]))
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the chosen cases and print the table; how many targets were missed."""
     parser = argparse.ArgumentParser(description="branch-and-price beside the papers")
     parser.add_argument("names", nargs="*", help="lines, by name or part of it")
     parser.add_argument("--full", action="store_true", help="also lines that take minutes")
+    parser.add_argument("--kept", action="store_true", help="measure nothing, print what is kept")
     parser.add_argument("--list", action="store_true", help="only print the names")
     parser.add_argument("--out", type=Path, help="CSV to write to, and to go on from")
     given = parser.parse_args(arguments)
-    chosen = choose(given.names, given.full)
+    chosen = choose(given.names, given.full or given.kept)
     if given.list:
         for case in chosen:
             print(f"{case.name}: {case.target}")
         return 0
-    before = measured_before(given.out)
+    before = measured_before(KEPT if given.kept else given.out)
+    if given.kept:
+        chosen = [case for case in chosen if case.name in before]
     if any(case.name not in before for case in chosen):
         compile_kernels()
-    table = Table(title="branch-and-price", title_justify="left")
-    for heading in (*HEADINGS, "published"):
-        table.add_column(heading)
-    missed = 0
+    lines = []
     for case in chosen:
         line = before.get(case.name) or measure(case)
         if given.out is not None and case.name not in before:
             fresh = not given.out.exists()
             with given.out.open("a", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([HEADINGS, line] if fresh else [line])
-        missed += line[-1] == "no"
-        table.add_row(*line, case.published)
+        lines.append((case, line))
+    table = Table(title="branch-and-price", title_justify="left")
+    for heading in COLUMNS:
+        table.add_column(heading)
+    for row in grouped(lines):
+        table.add_row(*row)
     Console(width=190).print(table)
-    return missed
+    return sum(line[-1] == "no" for _, line in lines)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(min(main(sys.argv[1:]), 1))

@@ -33,3 +33,23 @@ def test_lines_in_the_file_are_not_measured_again(tmp_path, capsys, monkeypatch)
     monkeypatch.setattr(bench, "measure", lambda case: pytest.fail("measured again"))
     assert bench.main(["fars 20 rows", "--out", str(out)]) == 1
     assert "kept" in capsys.readouterr().out
+
+
+def test_samples_of_an_instance_are_one_row_beside_the_paper(tmp_path, capsys, monkeypatch):
+    """Mean, worst and how many met the target, as a reader would work them out of the file."""
+    names = [f"census random n=200 k=5 #{i}" for i in range(3)]
+    cells = (("0.0000", "4.0", "3.0", "yes"), ("0.2000", "2.0", "9.0", "no"))
+    cells = (*cells, ("0.0000", "7.0", "7.0", "yes"))
+    kept = tmp_path / "proofs.csv"
+    with kept.open("w", newline="", encoding="utf-8") as file:
+        lines = [
+            (name, "1", "1", gap, "optimal", wall, processor, "proof in 120 s", met)
+            for name, (gap, wall, processor, met) in zip(names, cells, strict=True)
+        ]
+        csv.writer(file).writerows([bench.HEADINGS, *lines])
+    monkeypatch.setattr(bench, "KEPT", kept)
+    monkeypatch.setattr(bench, "measure", lambda case: pytest.fail("measured"))
+    assert bench.main(["--kept"]) == 1
+    row = ("census random n=200 k=5", "", "", "0.2000", "4.0", "7.0", "proof in 120 s", "2 of 3")
+    assert bench.kept_rows() == [(*row, "gap 4.37 %, 2125.44 s")]
+    assert "2125.44" in capsys.readouterr().out
