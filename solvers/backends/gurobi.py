@@ -18,7 +18,7 @@ class GurobiBackend:
     """Gurobi; the licence that comes with gurobipy allows small programs only."""
 
     name = "gurobi"
-    capabilities = Capabilities(milp=True, miqp=True, mip_start=True, duals=True)
+    capabilities = Capabilities(milp=True, miqp=True, mip_start=True, duals=True, add_column=True)
 
     def unavailable(self) -> str | None:
         """Why Gurobi cannot be used, or None; a missing licence shows up here."""
@@ -27,7 +27,7 @@ class GurobiBackend:
         except ImportError:
             return "Gurobi is not installed; get it with: pip install 'kanopy[gurobi]'"
         try:
-            _environment(gurobi).dispose()
+            quiet_environment(gurobi).dispose()
         except gurobi.GurobiError as error:
             return f"Gurobi does not start ({error}); check its licence or use highs or scip"
         return None
@@ -78,7 +78,7 @@ class _Search:
             self.model.terminate()
 
     def run(self) -> Ended:
-        with _environment(self.gurobi) as environment, self.load(environment) as model:
+        with quiet_environment(self.gurobi) as environment, self.load(environment) as model:
             self.model = model
             try:
                 self.optimize()
@@ -91,7 +91,7 @@ class _Search:
 
     def probe(self) -> None:
         """Have the licence checked without solving."""
-        with _environment(self.gurobi) as environment, self.load(environment) as model:
+        with quiet_environment(self.gurobi) as environment, self.load(environment) as model:
             self.model = model
             model.Params.TimeLimit = 0
             self.optimize()
@@ -102,14 +102,9 @@ class _Search:
         except self.gurobi.GurobiError as error:
             if error.errno != self.gurobi.GRB.Error.SIZE_LIMIT_EXCEEDED:
                 raise
-            quadratic = self.form.quadratic is not None
+            other = "highs" if self.form.quadratic is None else "scip"
             rows, columns = self.form.matrix.shape
-            raise KanopyError(
-                f"{columns} variables and {rows} rows are more than this Gurobi licence allows "
-                "(the one that comes with gurobipy ends at 2000 of each, and at 200 variables "
-                "with a quadratic objective); get a full licence or use the back-end "
-                + ("scip" if quadratic else "highs")
-            ) from None
+            raise too_large(rows, columns, other) from None
 
     def answer(self) -> Ended:
         grb, model = self.gurobi.GRB, self.model
@@ -180,7 +175,16 @@ class _Search:
             self.watch.prove(_finite(model.cbGet(callback.MIP_OBJBND)))
 
 
-def _environment(gurobi: Any) -> Any:
+def too_large(rows: int, columns: int, other: str) -> KanopyError:
+    """What to say of a program that the licence does not allow; another back-end does."""
+    return KanopyError(
+        f"{columns} variables and {rows} rows are more than this Gurobi licence allows "
+        "(the one that comes with gurobipy ends at 2000 of each, and at 200 variables "
+        f"with a quadratic objective); get a full licence or use the back-end {other}"
+    )
+
+
+def quiet_environment(gurobi: Any) -> Any:
     """A quiet environment."""
     environment = gurobi.Env(empty=True)
     environment.setParam("OutputFlag", 0)

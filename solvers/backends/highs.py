@@ -26,7 +26,7 @@ class HighsBackend:
     """
 
     name = "highs"
-    capabilities = Capabilities(milp=True, mip_start=True, duals=True)
+    capabilities = Capabilities(milp=True, mip_start=True, duals=True, add_column=True)
 
     def unavailable(self) -> str | None:
         """Why HiGHS cannot be used, or None."""

@@ -57,6 +57,10 @@ EVOLVE_SHARE, IN_VAIN = 0.35, 2
 """Share of the time left that generations of partitions may take, and how many in a row may bring
 nothing."""
 
+REFINE_SHARE = 0.5
+"""Share of the time left that neighbourhoods of the best partition may take where clusters are
+large."""
+
 LAST_SEARCH = 0.5
 """Share of the time left of a local search."""
 
@@ -143,6 +147,14 @@ def evolve(engine: Engine, carry_out: Callable[[Engine], None]) -> None:
         earlier.append(partition)
         engine.found(partition)
         vain = 0 if engine.upper() < before * (1 - ROUNDING) else vain + 1
+
+
+def refine(engine: Engine, carry_out: Callable[[Engine], None]) -> None:
+    """The best partition improved in neighbourhoods, for tables of which regions can be solved."""
+    if not engine.options.dives or engine.proof.duals is None or engine.inherited is not None:
+        return
+    clock = engine.clock.within(REFINE_SHARE * engine.clock.remaining())
+    Neighbourhoods(engine, carry_out).improve(engine.incumbent(), clock)
 
 
 def wide(engine: Engine) -> bool:

@@ -63,14 +63,14 @@ def cut_rows(
     >>> rows = np.array([[0, 1, -1], [0, 2, 3], [1, 3, -1]], dtype=np.int32)
     >>> starts, columns, values = cut_rows(rows, cuts, 4)
     >>> starts.tolist(), columns.tolist(), values.tolist()
-    ([0], [0, 1], [1.0, 1.0])
+    ([0, 2], [0, 1], [1.0, 1.0])
     """
     ends, rows, values = coefficients(clusters, cuts, number)
     of_cuts = np.flatnonzero(rows > number)
     column = np.repeat(np.arange(len(clusters), dtype=np.int32), np.diff(ends))[of_cuts]
     cut = rows[of_cuts] - number - 1
     order = np.argsort(cut, kind="stable")
-    starts = np.searchsorted(cut[order], np.arange(len(cuts))).astype(np.int32)
+    starts = np.searchsorted(cut[order], np.arange(len(cuts) + 1)).astype(np.int32)
     return starts, column[order], values[of_cuts][order]
 
 

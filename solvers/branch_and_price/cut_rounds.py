@@ -23,9 +23,6 @@ VIOLATION = 0.02
 CUT_SHARE = 0.1
 """Share of the time left that a round of cuts may take if there is to be another one."""
 
-LARGE_CUT_SHARE = 0.25
-"""The same where clusters are large: the partition comes from a local search then."""
-
 MANY_COLUMNS = 10_000
 """Columns that the master may always keep."""
 
@@ -45,8 +42,7 @@ def tighten(engine: Engine) -> None:
         left = engine.clock.remaining()
         if not cut_round(engine, engine.links):
             break
-        share = LARGE_CUT_SHARE if engine.large else CUT_SHARE
-        if left - engine.clock.remaining() > share * left:  # a partition is wanted, too
+        if left - engine.clock.remaining() > CUT_SHARE * left:  # a partition is wanted, too
             break
         # Judged by the gap, or by all rounds so far where the incumbent is still poor.
         least = 0.02 * min(engine.upper() - before, engine.proof.value - engine.uncut)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kanopy.instances.errors import KanopyError
+from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.microdata import Microdata
+from kanopy.solvers.backends.live_program import PROGRAMS
 from kanopy.solvers.bounds import less_rounding
 from kanopy.solvers.branch_and_price.argument import Argument
 from kanopy.solvers.branch_and_price.column_generation import (
@@ -85,6 +86,8 @@ class Options:
         Columns up to which a MIP over all that fit the gap is tried.
     most_rows
         Rows up to which identical ones are told apart for branching.
+    backend
+        Solver of the restricted master: ``highs``, or ``gurobi`` as far as its licence goes.
     tree
         File that keeps the search tree when the run ends, and every so many nodes; if it exists,
         the search goes on from there. Not for tables with strata, each of which is a problem.
@@ -97,7 +100,12 @@ class Options:
     most_cut_rounds: int = 40
     most_columns: int = 60_000
     most_rows: int = 5000
+    backend: str = "highs"
     tree: str = ""
+
+    def __post_init__(self) -> None:
+        if self.backend not in PROGRAMS:
+            raise unknown("back-end", self.backend, PROGRAMS)
 
 
 class Engine:
@@ -202,7 +210,14 @@ class Engine:
         clusters = clusters_of(self.run.best.labels, self.types)
         marginal = marginal_costs(self.pricer, clusters, self.run.stopping)
         k = self.problem.k
-        self.master = Master(self.copies, k, 2.0 * marginal + self.unit, self.unit, self.largest)
+        self.master = Master(
+            self.copies,
+            k,
+            2.0 * marginal + self.unit,
+            self.unit,
+            self.largest,
+            backend=self.options.backend,
+        )
         rows = padded(clusters, self.largest)
         self.master.add(rows, self.costs(rows))
         quick = replace(self.quick, deadline=self.clock.deadline)

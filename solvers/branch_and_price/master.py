@@ -1,4 +1,4 @@
-"""The restricted master: one live HiGHS program to which columns and cuts are added in place.
+"""The restricted master: one live program to which columns and cuts are added in place.
 
     min Σ_C cost(C) x_C + Σ_t artificial_t a_t
     Σ_C (copies of t in C) x_C + a_t = count_t    for each type t
@@ -7,12 +7,11 @@
 
 Artificial columns keep it feasible whatever is branched on, and bound the duals while the columns
 are poor; their costs rise while they are in use. Costs are handed over in units of ``unit``, so
-that HiGHS' absolute tolerances mean the same for every table.
+that the solver's absolute tolerances mean the same for every table.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -20,18 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kanopy.solvers.backends.live_program import LiveProgram, Point, live_program
 from kanopy.solvers.branch_and_price.coefficients import coefficients, cut_rows, right_hand_sides
 from kanopy.solvers.branch_and_price.pricing import Cuts, Duals
-from kanopy.solvers.clock import now
-
-DUAL, PRIMAL = 1, 4
-"""HiGHS' names of its simplex methods."""
 
 FEW_ROWS = 500
 """Rows, all single, up to which the primal simplex takes columns in faster than the dual one."""
-
-ROUGH, FINE = 1e-4, 1e-8
-"""Tolerances of interior points: of duals to price with, and of the start of a crossover."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +49,13 @@ class Master:
     artificials
         First cost of each type's artificial column.
     unit
-        Costs are divided by this inside HiGHS.
+        Costs are divided by this inside the solver.
     width
         Most rows of a cluster; 2k−1 by default.
     most_clusters
         Right-hand side of the count row; ⌊n/k⌋ by default.
+    backend
+        Whose program it is, see :mod:`live_program`.
     """
 
     def __init__(
@@ -71,6 +66,7 @@ class Master:
         unit: float,
         width: int | None = None,
         most_clusters: int | None = None,
+        backend: str = "highs",
     ) -> None:
         self.multiplicities = multiplicities
         self.k = k
@@ -85,10 +81,11 @@ class Master:
         self.lower = np.empty(0)
         self.upper = np.empty(0)
         self._known: set[bytes] = set()
-        self._method = PRIMAL
-        self._astray = False
+        self._dual = False
+        """Whether the dual simplex method is the one to go on with."""
         self._counts = False
-        self._highs = _program(multiplicities, self.most_clusters, artificials / unit)
+        self._program = live_program(backend)
+        _lay_out(self._program, multiplicities, self.most_clusters, artificials / unit)
 
     @property
     def types(self) -> int:
@@ -117,22 +114,13 @@ class Master:
         clusters, costs = clusters[fresh], costs[fresh]
         starts, rows, values = coefficients(clusters, self.cuts, self.types)
         number = len(clusters)
-        self._highs.addCols(
-            number,
-            costs / self.unit,
-            np.zeros(number),
-            np.full(number, math.inf),
-            len(rows),
-            starts[:-1],
-            rows,
-            values,
-        )
+        self._program.add_columns(costs / self.unit, starts, rows, values)
         self.clusters = np.concatenate([self.clusters, clusters])
         self.costs = np.concatenate([self.costs, costs])
         self.lower = np.concatenate([self.lower, np.zeros(number)])
         self.upper = np.concatenate([self.upper, np.full(number, np.inf)])
         many = self.large and self.multiplicities.max() == 1
-        self._method = DUAL if many else PRIMAL
+        self._dual = bool(many)
         return number
 
     def add_cuts(self, cuts: Cuts) -> None:
@@ -141,34 +129,27 @@ class Master:
         starts, columns, values = cut_rows(self.clusters, cuts, self.types)
         none = np.full(len(cuts), -math.inf)
         columns = (columns + self.types).astype(np.int32)
-        self._highs.addRows(len(cuts), none, sides, len(columns), starts, columns, values)
+        self._program.add_rows(none, sides, starts, columns, values)
         self.cuts = self.cuts.joined(cuts)
-        self._method = DUAL
+        self._dual = True
 
     def drop_cuts(self, dropped: NDArray[np.bool_]) -> None:
         """Take cuts out of the program again."""
         gone = np.flatnonzero(dropped)
         if len(gone) == 0:
             return
-        basis = self._highs.getBasis()
-        row_status = list(basis.row_status)
-        rows = (gone + self.types + 1).astype(np.int32)
-        self._highs.deleteRows(len(rows), rows)
-        if basis.valid:
-            left = set(rows.tolist())
-            basis.row_status = [s for i, s in enumerate(row_status) if i not in left]
-            self._highs.setBasis(basis)
+        self._program.delete_rows((gone + self.types + 1).astype(np.int32))
         self.cuts = self.cuts.take(np.flatnonzero(~dropped))
-        self._method = DUAL
+        self._dual = True
 
     def bound_columns(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
         """Set the bounds of all clusters' columns: branching forbids, diving fixes."""
         changed = np.flatnonzero((lower != self.lower) | (upper != self.upper))
         indices = (changed + self.types).astype(np.int32)
         limits = np.where(np.isinf(upper), math.inf, upper)[changed]
-        self._highs.changeColsBounds(len(indices), indices, lower[changed], limits)
+        self._program.bound_columns(indices, lower[changed], limits)
         self.lower, self.upper = lower.copy(), upper.copy()
-        self._method = DUAL
+        self._dual = True
 
     def bound_count(self, least: int, most: int) -> None:
         """Set the bounds of the count row: branching on the number of clusters.
@@ -182,11 +163,11 @@ class Master:
                 self._counts = True
                 self.price_artificials(self.artificial_costs)
             if least != self.counted[0]:
-                self._highs.changeCoeff(self.types, 0, least / float(self.multiplicities[0]))
+                self._program.set_coefficient(self.types, 0, least / float(self.multiplicities[0]))
             lower = float(least) if least > 0 else -math.inf
-            self._highs.changeRowBounds(self.types, lower, float(most))
+            self._program.bound_row(self.types, lower, float(most))
             self.counted = (least, most)
-            self._method = DUAL
+            self._dual = True
 
     def raise_artificials(self, which: NDArray[np.intp], factor: float = 2.0) -> None:
         """Make some artificial columns more expensive."""
@@ -202,30 +183,13 @@ class Master:
         changed = np.flatnonzero(costs != self.artificial_costs).astype(np.int32)
         if len(changed) == 0:
             return
-        self._highs.changeColsCost(len(changed), changed, costs[changed] / self.unit)
+        self._program.set_costs(changed, costs[changed] / self.unit)
         self.artificial_costs = costs
-        self._method = PRIMAL
+        self._dual = False
 
     def solve(self, seconds: float = math.inf) -> Relaxation | None:
         """Solve the relaxation from where the last one ended; None if the limit strikes."""
-        highs, end = self._highs, now() + seconds
-        if self._astray and self._interior(seconds, FINE, "on") is not None:
-            self._astray = False
-            self._method = PRIMAL
-        highs.setOptionValue("simplex_strategy", self._method)
-        for attempt in range(2):
-            left = max(0.0, end - now())
-            highs.setOptionValue("time_limit", min(left + highs.getRunTime(), math.inf))
-            highs.run()
-            status = highs.getModelStatus()
-            if status == _highspy().HighsModelStatus.kOptimal:
-                return self._relaxation()
-            if status == _highspy().HighsModelStatus.kTimeLimit:
-                return None
-            if attempt == 0:  # HiGHS may answer kUnknown on a warm start: begin anew
-                highs.clearSolver()
-                highs.setOptionValue("simplex_strategy", DUAL)
-        return self._interior(max(0.0, end - now()), FINE, "on")
+        return self._relaxation(self._program.solve(seconds, self._dual))
 
     def centre(self, seconds: float = math.inf) -> Relaxation | None:
         """Nearly solve the relaxation by an interior-point method; None if that fails.
@@ -233,79 +197,39 @@ class Master:
         Of all optimal duals these are in the middle, so that pricing with them finds columns of
         lasting use, in far fewer rounds than with those of a vertex.
         """
-        self._astray = True
-        return self._interior(seconds, ROUGH, "off")
-
-    def _interior(self, seconds: float, tolerance: float, crossover: str) -> Relaxation | None:
-        highs = self._highs
-        highs.clearSolver()
-        for option, value in {
-            "solver": "ipm",
-            "run_crossover": crossover,
-            "ipm_optimality_tolerance": tolerance,
-            "time_limit": min(seconds + highs.getRunTime(), math.inf),
-        }.items():
-            highs.setOptionValue(option, value)
-        highs.run()
-        highs.setOptionValue("solver", "simplex")
-        status = highs.getModelStatus()
-        # without a crossover HiGHS may find its own tolerances not met, and answers kUnknown
-        good = [_highspy().HighsModelStatus.kOptimal]
-        if crossover == "off":
-            good.append(_highspy().HighsModelStatus.kUnknown)
-        solved = status in good and highs.getSolution().dual_valid
-        return self._relaxation() if solved else None
+        return self._relaxation(self._program.centre(seconds))
 
     def probe(self, iterations: int) -> float:
         """Objective after so many dual simplex iterations: a hint for branching, no bound."""
-        highs = self._highs
-        highs.setOptionValue("simplex_strategy", DUAL)
-        highs.setOptionValue("simplex_iteration_limit", iterations)
-        highs.setOptionValue("time_limit", math.inf)
-        highs.run()
-        highs.setOptionValue("simplex_iteration_limit", 2**31 - 1)
-        return float(highs.getInfo().objective_function_value) * self.unit
+        return self._program.probe(iterations) * self.unit
 
     def basis(self) -> Any:
         """The current basis, for :meth:`restore`."""
-        return self._highs.getBasis()
+        return self._program.basis()
 
     def restore(self, basis: Any) -> None:
         """Go back to a basis taken from the same rows; columns added since are not in it."""
-        if not basis.valid:  # interior points leave none
-            return
-        missing = self.types + len(self) - len(basis.col_status)
-        if missing:
-            lower = _highspy().HighsBasisStatus.kLower
-            basis.col_status = [*basis.col_status, *[lower] * missing]
-        self._highs.setBasis(basis)
+        self._program.restore(basis)
 
     def purge(self, keep: NDArray[np.bool_]) -> None:
         """Delete the other columns."""
         gone = (np.flatnonzero(~keep) + self.types).astype(np.int32)
         if len(gone) == 0:
             return
-        basis = self._highs.getBasis()
-        left = np.concatenate([np.ones(self.types, dtype=bool), keep])
-        statuses = [s for s, stays in zip(basis.col_status, left, strict=True) if stays]
-        self._highs.deleteCols(len(gone), gone)
-        if basis.valid:
-            basis.col_status = statuses
-            self._highs.setBasis(basis)
+        self._program.delete_columns(gone)
         for row in self.clusters[~keep]:
             self._known.discard(row.tobytes())
         self.clusters, self.costs = self.clusters[keep], self.costs[keep]
         self.lower, self.upper = self.lower[keep], self.upper[keep]
 
-    def _relaxation(self) -> Relaxation:
-        solution = self._highs.getSolution()
-        values = np.asarray(solution.col_value)
-        duals = np.asarray(solution.row_dual) * self.unit
-        types = self.types
+    def _relaxation(self, point: Point | None) -> Relaxation | None:
+        if point is None:
+            return None
+        duals, types = point.duals * self.unit, self.types
         return Relaxation(
-            float(self._highs.getInfo().objective_function_value) * self.unit,
-            values[types:],
-            values[:types],
+            point.value * self.unit,
+            point.x[types:],
+            point.x[:types],
             Duals(
                 duals[:types],
                 float(duals[types]) if self.counted[0] > 0 else min(0.0, float(duals[types])),
@@ -321,31 +245,19 @@ def sorted_rows(clusters: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.where(ordered == last, -1, ordered).astype(np.int32)
 
 
-def _highspy() -> Any:
-    # Late, since a process that has loaded OR-tools cannot load HiGHS, but run other methods.
-    return importlib.import_module("highspy")
-
-
-def _program(
-    multiplicities: NDArray[np.int64], most_clusters: int, artificials: NDArray[np.float64]
-) -> Any:
-    highs: Any = _highspy().Highs()
-    for option, value in {"output_flag": False, "threads": 1, "presolve": "off"}.items():
-        highs.setOptionValue(option, value)
+def _lay_out(
+    program: LiveProgram,
+    multiplicities: NDArray[np.int64],
+    most_clusters: int,
+    artificials: NDArray[np.float64],
+) -> None:
+    """The rows of the types, the count row and the artificial columns."""
     number = len(multiplicities)
     sides = multiplicities.astype(np.float64)
-    none = np.empty(0, dtype=np.int32)
-    highs.addRows(number, sides, sides, 0, none, none, np.empty(0))
-    highs.addRow(-math.inf, float(most_clusters), 0, none, np.empty(0))
-    indices = np.arange(number, dtype=np.int32)
-    highs.addCols(
-        number,
-        artificials,
-        np.zeros(number),
-        np.full(number, math.inf),
-        number,
-        indices,
-        indices,
-        np.ones(number),
-    )
-    return highs
+    none, nothing = np.empty(0, dtype=np.int32), np.empty(0)
+    starts = np.zeros(number + 1, dtype=np.int32)
+    program.add_rows(sides, sides, starts, none, nothing)
+    most = np.array([float(most_clusters)])
+    program.add_rows(np.array([-math.inf]), most, starts[:2], none, nothing)
+    places = np.arange(number + 1, dtype=np.int32)
+    program.add_columns(artificials, places, places[:-1], np.ones(number))

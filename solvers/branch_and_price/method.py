@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kanopy.instances.errors import KanopyError
+from kanopy.solvers.backends.choice import find_backend
 from kanopy.solvers.backends.highs import HighsBackend
 from kanopy.solvers.bounds import lower_bound
 from kanopy.solvers.branch_and_price.engine import Engine, Options
@@ -47,7 +48,12 @@ START_PER_ROW, START_ITERATIONS = 30, 20_000
 )
 def branch_and_price(problem: Problem, run: Run, options: Options) -> Outcome:
     """Prove an optimum, or a bound by the time the run stops."""
-    solver = HighsBackend().version()
+    solver = HighsBackend().version()  # of the MIPs, too
+    if options.backend != "highs":
+        other = find_backend(options.backend)
+        if reason := other.unavailable():
+            raise KanopyError(reason)
+        solver = f"{other.version()}, {solver}"
     if problem.n < 2 * problem.k and not problem.links.cannot and not run.wants_proof:
         # Any split would leave fewer than k rows.
         labels = np.zeros(problem.n, dtype=np.int64)

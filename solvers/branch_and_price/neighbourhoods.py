@@ -32,6 +32,9 @@ from kanopy.solvers.stop import First, MaxNodes, MaxRuntime, Progress
 FIRST_ROWS, MOST_ROWS = 300, 700
 """Rows of the first region, and of any, in clusters of k."""
 
+FIRST_LARGE, MOST_LARGE = 100, 120
+"""The same where clusters are large, and pricing therefore takes long."""
+
 LARGER, SMALLER, SOON = 1.15, 0.8, 10
 """Rows of the next region, as a share of those of one that is solved with so few nodes, or not at
 all."""
@@ -64,13 +67,19 @@ class Neighbourhoods:
         The whole problem, whose relaxation has been solved.
     carry_out
         Solves a problem, see :func:`plan.carry_out`.
-    rows
-        Rows of the next region; learnt on the way.
+    rows, most
+        Rows of the next region, learnt on the way, and of any.
     """
 
     engine: Engine
     carry_out: Callable[[Engine], None]
-    rows: int = field(default_factory=lambda: FIRST_ROWS)
+    rows: int = field(init=False)
+    most: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        large = self.engine.large
+        self.rows = FIRST_LARGE if large else FIRST_ROWS
+        self.most = MOST_LARGE if large else MOST_ROWS
 
     def improve(self, partition: NDArray[np.int32], clock: Clock) -> NDArray[np.int32]:
         """A partition that is no worse: one region after the other is solved."""
@@ -83,7 +92,7 @@ class Neighbourhoods:
             region = np.zeros(len(partition), dtype=bool)
             region[region_around(near, held, size, first, engine.run.rng)] = True
             better, change = self.solve(partition, region, clock)
-            self.rows = min(max(int(change * self.rows), 4 * engine.problem.k), MOST_ROWS)
+            self.rows = min(max(int(change * self.rows), 4 * engine.problem.k), self.most)
             if better is None:
                 failures += 1
                 tried[partition[first].tobytes()] += 1
@@ -99,7 +108,7 @@ class Neighbourhoods:
         if self.cost(other) < self.cost(partition):
             partition, other = other, partition
         region = differing(partition, other)
-        if not 0 < (partition[region] >= 0).sum() <= MOST_ROWS or ended(self.engine, clock):
+        if not 0 < (partition[region] >= 0).sum() <= self.most or ended(self.engine, clock):
             return partition
         better, _ = self.solve(partition, region, clock)
         return partition if better is None else better

@@ -14,6 +14,7 @@ from kanopy.solvers.branch_and_price.better_partitions import (
     evolve,
     evolves,
     polish,
+    refine,
     sample,
     search_on,
 )
@@ -93,6 +94,7 @@ def improve(engine: Engine) -> bool:
     if not engine.far() and enlist(engine):
         return False
     if engine.large:
+        refine(engine, carry_out)
         alternate(engine)
     else:
         soon = engine.trees_come_next()

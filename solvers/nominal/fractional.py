@@ -168,10 +168,8 @@ class AllRows(Master):
         first = np.full(len(counts), everything)
         super().__init__(counts, k, first, unit, most_clusters=data.n)
         for row, count in enumerate(counts.tolist()):
-            self._highs.changeCoeff(row, 0, float(count))
+            self._program.set_coefficient(row, 0, float(count))
         others = np.arange(1, len(counts), dtype=np.int32)
         shut = np.zeros(len(others))
-        self._highs.changeColsBounds(len(others), others, shut, shut)
-        self._highs.changeColsBounds(
-            1, np.zeros(1, dtype=np.int32), np.zeros(1), np.full(1, np.inf)
-        )
+        self._program.bound_columns(others, shut, shut)
+        self._program.bound_columns(np.zeros(1, dtype=np.int32), np.zeros(1), np.full(1, np.inf))

@@ -160,6 +160,26 @@ def test_generations_of_partitions_end(monkeypatch):
     assert not better_partitions.evolves(engine)
 
 
+def test_large_clusters_have_regions_of_their_own_size(monkeypatch):
+    """The best partition is improved region by region once, for the whole table only."""
+    monkeypatch.setattr(neighbourhoods, "FIRST_LARGE", 12)
+    monkeypatch.setattr(neighbourhoods, "MOST_LARGE", 24)
+    monkeypatch.setattr(neighbourhoods, "MOST_NODES", 1)
+    data = random_instance(np.random.default_rng(13), "sse", 60)
+    labels = np.arange(60) % 20
+    engine = made(data, 3, "sse", labels).engine
+    poor = engine.upper()
+    engine.large = True
+    search = Neighbourhoods(engine, carry_out)
+    assert (search.rows, search.most) == (12, 24)
+    engine.proof, proof = Bound(), engine.proof  # no complete pricing so far
+    better_partitions.refine(engine, carry_out)
+    assert engine.upper() == poor
+    engine.proof = proof
+    better_partitions.refine(engine, carry_out)
+    assert engine.upper() < proof.value + 0.05 * (poor - proof.value)
+
+
 def test_a_given_partition_with_large_clusters_loses_no_row():
     """Splitting a class of identical rows costs the same, so that the given one stays the best."""
     data = kn.Microdata.from_frame(pd.DataFrame({"a": [1.0] * 7 + [2.0, 3.0, 5.0]}))
