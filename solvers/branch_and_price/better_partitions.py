@@ -6,6 +6,7 @@ None of them proves anything; what they find is offered to the run, and its clus
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,9 @@ equally good, and the relaxation needs only some of them. The second elsewhere."
 EVOLVE_SHARE, IN_VAIN = 0.35, 2
 """Share of the time left that generations of partitions may take, and how many in a row may bring
 nothing."""
+
+REACHED = 0.5
+"""Share of the gap that a list must cover to take their place."""
 
 REFINE_SHARE = 0.5
 """Share of the time left that neighbourhoods of the best partition may take where clusters are
@@ -127,10 +131,12 @@ def evolves(engine: Engine) -> bool:
 def evolve(engine: Engine, carry_out: Callable[[Engine], None]) -> None:
     """Partitions by dives, each improved in large neighbourhoods and crossed with those before.
 
-    Where a dive takes too long, the best partition is improved instead.
+    Where a dive takes too long, the best partition is improved instead. A list that will do better
+    from now on ends it.
     """
     search, earlier = Neighbourhoods(engine, carry_out), list[NDArray[np.int32]]()
     clock = engine.clock.within(EVOLVE_SHARE * engine.clock.remaining())
+    clock = replace(clock, stopping=lambda: engine.clock.stopping() or reached(engine))
     vain, links, soon = 0, engine.problem.links, True
     while vain < IN_VAIN and not ended(engine, clock):
         before, partition = engine.upper(), engine.incumbent()
@@ -147,6 +153,22 @@ def evolve(engine: Engine, carry_out: Callable[[Engine], None]) -> None:
         earlier.append(partition)
         engine.found(partition)
         vain = 0 if engine.upper() < before * (1 - ROUNDING) else vain + 1
+
+
+def reached(engine: Engine) -> bool:
+    """Whether the clusters of a moderate list go far across a gap that is still wide.
+
+    >>> from types import SimpleNamespace
+    >>> proof = SimpleNamespace(value=90.0)
+    >>> engine = SimpleNamespace(proof=proof, reach=92.0, upper=lambda: 100.0)
+    >>> reached(engine)
+    False
+    >>> engine.reach = 96.0
+    >>> reached(engine)
+    True
+    """
+    across = engine.reach - engine.proof.value
+    return wide(engine) and across > REACHED * (engine.upper() - engine.proof.value)
 
 
 def refine(engine: Engine, carry_out: Callable[[Engine], None]) -> None:

@@ -141,6 +141,7 @@ class Engine:
         self.branches = options.branching and (single or problem.n <= options.most_rows)
         self.proof = Bound()
         self.uncut = 0.0  # the relaxation's bound before any cuts
+        self.reach = -math.inf  # the cost up to which a list of moderate length goes
         self.goal, self.leaves = math.inf, math.inf
         self.frontier: list[tuple[float, float, Restrictions]] = []
         self.told_apart = False

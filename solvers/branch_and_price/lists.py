@@ -59,7 +59,10 @@ def condense(engine: Engine) -> bool:
     possible = engine.lists() and engine.options.cuts and not engine.large
     while possible and wanted <= MOST_LISTED and not engine.done():
         listed = list_about(engine, wanted, engine.target(), engine.listing())
-        if listed is None or covered(engine, listed) < COVERED:
+        if listed is None:
+            return False
+        engine.reach = listed.cutoff
+        if covered(engine, listed) < COVERED:
             return False
         short = improve_by(engine, listed)
         if short.hopeless:

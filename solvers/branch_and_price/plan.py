@@ -17,6 +17,7 @@ from kanopy.solvers.branch_and_price.better_partitions import (
     refine,
     sample,
     search_on,
+    wide,
 )
 from kanopy.solvers.branch_and_price.branching import branch
 from kanopy.solvers.branch_and_price.cut_rounds import tighten
@@ -39,7 +40,7 @@ def carry_out(engine: Engine) -> None:
         return
     relax(engine)
     tighten(engine)
-    condensed = condense(engine)
+    condensed = condense(engine) or (evolves(engine) and breed(engine))
     if not condensed and improve(engine):
         return
     if engine.pool is None:
@@ -78,6 +79,15 @@ def relax(engine: Engine) -> None:
         polish(engine)
 
 
+def breed(engine: Engine) -> bool:
+    """Generations of partitions; True if the best of them made a condensed list possible."""
+    before = engine.upper()
+    evolve(engine, carry_out)
+    if engine.upper() < before:
+        tighten(engine)  # what to expect of further cuts is known better now
+    return wide(engine) and condense(engine)
+
+
 def improve(engine: Engine) -> bool:
     """Better partitions until the clusters that fit the gap can be listed.
 
@@ -85,12 +95,10 @@ def improve(engine: Engine) -> bool:
     """
     before, sampled = engine.upper(), False
     many = evolves(engine)
-    if many:
-        evolve(engine, carry_out)
-    elif not engine.large:
+    if not many and not engine.large:
         sampled = sample(engine, SAMPLE_FEW)
     if engine.upper() < before:
-        tighten(engine)  # what to expect of further cuts is known better now
+        tighten(engine)
     if not engine.far() and enlist(engine):
         return False
     if engine.large:

@@ -12,6 +12,7 @@ from kanopy.solvers.branch_and_price import (
     column_generation,
     cut_rounds,
     diving,
+    engine,
     enumeration,
     finishing,
     goals,
@@ -25,6 +26,8 @@ from kanopy.solvers.branch_and_price import (
 COSTS = ("sse", "hamming", "range")
 
 SIZES = (
+    (engine, "LARGE", (2, 7)),  # exchanges and local search
+    (engine, "FEW_ROWS", (0, 500)),
     (master, "FEW_ROWS", (0, 500)),  # interior points
     (column_generation, "NEARLY", (0.01, 0.5)),
     (column_generation, "PER_ROW", (2, 4)),  # columns purged
@@ -40,12 +43,16 @@ SIZES = (
     (better_partitions, "FEW_COLUMNS", (5, 2500)),
     (better_partitions, "WIDE", (0.0, 1e-3, 10.0)),
     (better_partitions, "LISTED_PER_TYPE", (1, 10)),
+    (better_partitions, "REACHED", (0.0, 0.5)),
     (lists, "FEW_COLUMNS", (5, 2500)),
+    (lists, "CONDENSED", (3, 40_000)),
+    (lists, "COVERED", (0.0, 0.1, 0.6)),
     (lists, "MOST_LISTED", (10, 400_000)),
     (goals, "FIRST_AIMED", (10, 200_000)),
     (goals, "MOST_AIMED", (10, 800_000)),
     (neighbourhoods, "GOOD", (0.0, 1e-4)),
     (neighbourhoods, "FIRST_ROWS", (4, 300)),
+    (neighbourhoods, "FIRST_LARGE", (4, 100)),
     (neighbourhoods, "MOST_NODES", (1, 100)),
     (regions, "MOST", (1, 3000)),
     (regions, "FAILURES", (2, 10)),

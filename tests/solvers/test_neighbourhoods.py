@@ -147,6 +147,10 @@ def test_generations_of_partitions_end(monkeypatch):
     search = made(data, 3, "sse", labels)
     engine, poor = search.engine, search.engine.upper()
     monkeypatch.setattr(neighbourhoods, "GOOD", 0.0)
+    engine.reach = poor  # a list would do better
+    better_partitions.evolve(engine, carry_out)
+    assert engine.upper() == poor
+    engine.reach = -np.inf
     better_partitions.evolve(engine, carry_out)
     bound = engine.proof.value
     assert engine.upper() < bound + 0.02 * (poor - bound)
