@@ -25,8 +25,10 @@ lint: $(READY)
 
 # Speeds, then proofs beside the papers: the quick ones, or with FULL=1 all, hours that can be resumed.
 bench: $(READY)
-	-"$(BIN)/python" -m kanopy.experiments.benchmarks
-	"$(BIN)/python" -m kanopy.experiments.bench_branch_and_price $(if $(FULL),--full --out proofs.csv)
+	@missed=0; \
+	"$(BIN)/python" -m kanopy.experiments.benchmarks || missed=1; \
+	"$(BIN)/python" -m kanopy.experiments.bench_branch_and_price $(if $(FULL),--full --out proofs.csv) || missed=1; \
+	exit $$missed
 
 # The full runs of the catalogue, the cheapest first: minutes to days, to be stopped and resumed at will.
 results: $(READY)

@@ -250,7 +250,8 @@ def measured_before(path: Path | None) -> dict[str, list[str]]:
     if path is None or not path.exists():
         return {}
     with path.open(newline="", encoding="utf-8") as file:
-        return {line[0]: line for line in list(csv.reader(file))[1:] if line}
+        lines = list(csv.reader(file))[1:]
+    return {line[0]: line for line in lines if len(line) == len(HEADINGS)}  # the last may be torn
 
 
 def grouped(lines: Sequence[tuple[Case, list[str]]]) -> Iterator[tuple[str, ...]]:
@@ -269,7 +270,7 @@ def grouped(lines: Sequence[tuple[Case, list[str]]]) -> Iterator[tuple[str, ...]
         cells = [dict(zip(HEADINGS, line, strict=True)) for _, line in group]
         measured = [c for c in cells if c["gap %"]]
         if not measured:  # the data are not at hand
-            yield (name, *("",) * 5, case.target, cells[0]["status"], case.published)
+            yield (name, *("",) * 5, cells[0]["target"], cells[0]["status"], case.published)
             continue
         seconds = [min(float(c["s"]), float(c["cpu s"])) for c in measured]
         single = cells[0] if len(cells) == 1 else {"objective": "", "bound": ""}
@@ -280,7 +281,7 @@ def grouped(lines: Sequence[tuple[Case, list[str]]]) -> Iterator[tuple[str, ...]
             max((c["gap %"] for c in measured), key=float),
             f"{np.mean(seconds):.1f}",
             f"{max(seconds):.1f}",
-            case.target,
+            cells[0]["target"],
             f"{sum(c['met'] == 'yes' for c in cells)} of {len(cells)}",
             case.published,
         )
@@ -307,14 +308,17 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{case.name}: {case.target}")
         return 0
     before = measured_before(KEPT if given.kept else given.out)
+    taken = [case for case in chosen if case.name in before]
     if given.kept:
-        chosen = [case for case in chosen if case.name in before]
+        chosen = taken
+    if taken:
+        print(f"{len(taken)} lines from {KEPT if given.kept else given.out}, not measured now")
     if any(case.name not in before for case in chosen):
         compile_kernels()
     lines = []
     for case in chosen:
         line = before.get(case.name) or measure(case)
-        if given.out is not None and case.name not in before:
+        if given.out is not None and case.name not in before and line[-1]:
             fresh = not given.out.exists()
             with given.out.open("a", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([HEADINGS, line] if fresh else [line])
@@ -325,7 +329,7 @@ def main(arguments: Sequence[str]) -> int:
     for row in grouped(lines):
         table.add_row(*row)
     Console(width=190).print(table)
-    return sum(line[-1] == "no" for _, line in lines)
+    return 0 if given.kept else sum(line[-1] == "no" for _, line in lines)
 
 
 if __name__ == "__main__":

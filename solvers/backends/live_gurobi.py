@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from typing import Any
@@ -18,6 +19,9 @@ PRIMAL, DUAL, BARRIER = 0, 1, 2
 ROUGH, FINE = 1e-4, 1e-8
 """Tolerances of the barrier: of duals to price with, and of the start of a crossover."""
 
+EXACT = 1e-9
+"""Tolerance of reduced costs: a bound loses this much for each cluster of a partition."""
+
 FOR_EVER = 1e9
 """Seconds and iterations without a limit."""
 
@@ -29,12 +33,11 @@ class GurobiProgram:
     """
 
     def __init__(self) -> None:
-        if reason := GurobiBackend().unavailable():
-            raise KanopyError(reason)
+        environment = _environment()
         self._gurobi = importlib.import_module("gurobipy")
         self._grb = self._gurobi.GRB
-        self._model: Any = self._gurobi.Model(env=quiet_environment(self._gurobi))
-        for name, value in {"Threads": 1, "Presolve": 0, "Seed": 0}.items():
+        self._model: Any = self._gurobi.Model(env=environment)
+        for name, value in {"Threads": 1, "Presolve": 0, "OptimalityTol": EXACT}.items():
             self._model.setParam(name, value)
         self._columns: list[Any] = []
         self._rows: list[Any] = []
@@ -51,9 +54,10 @@ class GurobiProgram:
             terms = self._gurobi.LinExpr(values[inside].tolist(), held)
             sense = "=" if lower[i] == upper[i] else "<"
             self._rows.append(self._model.addLConstr(terms, sense, float(upper[i])))
-            self._model.update()
-            if sense == "<" and lower[i] > -math.inf:
-                self.bound_row(len(self._rows) - 1, lower[i], upper[i])
+        self._model.update()
+        first = len(self._rows) - len(lower)
+        for place in np.flatnonzero((lower > -math.inf) & (lower < upper)):
+            self.bound_row(first + int(place), lower[place], upper[place])
 
     def add_columns(self, costs: Floats, starts: Places, rows: Places, values: Floats) -> None:
         """Append columns that are at least 0."""
@@ -132,27 +136,31 @@ class GurobiProgram:
     def probe(self, iterations: int) -> float:
         """The value after so many iterations of the dual simplex method: a hint, no bound."""
         self._optimize(DUAL, math.inf, crossover=True, iterations=iterations)
-        return float(self._model.ObjVal)
+        return float(getattr(self._model, "ObjVal", -math.inf))
 
     def basis(self) -> Any:
-        """The basis of now, for :meth:`restore`; None after interior points."""
-        if self._astray or not self._model.SolCount:
+        """The basis of now, for :meth:`restore`; None where there is none to take."""
+        slacks = list(self._slacks.values())
+        try:
+            return (
+                self._model.getAttr("VBasis", self._columns),
+                self._model.getAttr("CBasis", self._rows),
+                dict(zip(self._slacks, self._model.getAttr("VBasis", slacks), strict=True)),
+            )
+        except (AttributeError, self._gurobi.GurobiError):
             return None
-        variables = [*self._columns, *self._slacks.values()]
-        return (
-            dict(zip(variables, self._model.getAttr("VBasis", variables), strict=True)),
-            self._model.getAttr("CBasis", self._rows),
-        )
 
     def restore(self, basis: Any) -> None:
         """Go back to a basis of the same rows; columns added since are not in it."""
         if basis is None:
             return
-        known, rows = basis
+        columns, rows, slacks = basis
         at_lower = self._grb.NONBASIC_LOWER
-        variables = [*self._columns, *self._slacks.values()]
-        self._model.setAttr("VBasis", variables, [known.get(v, at_lower) for v in variables])
+        missing = len(self._columns) - len(columns)
+        self._model.setAttr("VBasis", self._columns, [*columns, *[at_lower] * missing])
         self._model.setAttr("CBasis", self._rows, rows)
+        for row, slack in self._slacks.items():
+            slack.VBasis = slacks.get(row, at_lower)
         self._model.update()
 
     def _optimize(
@@ -170,7 +178,7 @@ class GurobiProgram:
         except self._gurobi.GurobiError as error:
             if error.errno != self._grb.Error.SIZE_LIMIT_EXCEEDED:
                 raise
-            raise too_large(len(self._rows), len(self._columns), "highs") from None
+            raise too_large(self._model.NumConstrs, self._model.NumVars, "highs") from None
         if self._model.Status == self._grb.INTERRUPTED:
             raise KeyboardInterrupt  # Gurobi keeps a Ctrl-C to itself, but it was for us
         return int(self._model.Status)
@@ -181,3 +189,11 @@ class GurobiProgram:
             np.array(self._model.getAttr("X", self._columns)),
             np.array(self._model.getAttr("Pi", self._rows)),
         )
+
+
+@functools.cache
+def _environment() -> Any:
+    """One for all programs of the process: every start asks for the licence."""
+    if reason := GurobiBackend().unavailable():
+        raise KanopyError(reason)
+    return quiet_environment(importlib.import_module("gurobipy"))

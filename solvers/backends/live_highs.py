@@ -118,10 +118,11 @@ class HighsProgram:
         """Go back to a basis of the same rows; columns added since are not in it."""
         if not basis.valid:  # interior points leave none
             return
-        missing = self._highs.getNumCol() - len(basis.col_status)
+        number = self._highs.getNumCol()
+        missing = number - len(basis.col_status)
         if missing:
             lower = highspy.HighsBasisStatus.kLower
-            basis.col_status = [*basis.col_status, *[lower] * missing]
+            basis.col_status = [*basis.col_status[:number], *[lower] * missing]
         self._highs.setBasis(basis)
 
     def _interior(self, seconds: float, tolerance: float, crossover: str) -> Point | None:

@@ -17,7 +17,10 @@ STATUSES = ("optimal", "feasible", "infeasible", "unbounded", "no_solution", "fa
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a back-end can do beyond linear programs."""
+    """What a back-end can do beyond linear programs.
+
+    One with ``add_column`` has a :mod:`live_program` for branch-and-price's restricted master.
+    """
 
     milp: bool = True
     miqp: bool = False

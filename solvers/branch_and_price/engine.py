@@ -87,7 +87,8 @@ class Options:
     most_rows
         Rows up to which identical ones are told apart for branching.
     backend
-        Solver of the restricted master: ``highs``, or ``gurobi`` as far as its licence goes.
+        Solver of the restricted master: ``highs``, or ``gurobi`` as far as its licence goes; that
+        which comes with gurobipy ends at 2000 columns, so at some hundred rows.
     tree
         File that keeps the search tree when the run ends, and every so many nodes; if it exists,
         the search goes on from there. Not for tables with strata, each of which is a problem.
@@ -141,7 +142,7 @@ class Engine:
         self.branches = options.branching and (single or problem.n <= options.most_rows)
         self.proof = Bound()
         self.uncut = 0.0  # the relaxation's bound before any cuts
-        self.reach = -math.inf  # the cost up to which a list of moderate length goes
+        self.reach = -math.inf  # where a list ended that covered too little of the gap
         self.goal, self.leaves = math.inf, math.inf
         self.frontier: list[tuple[float, float, Restrictions]] = []
         self.told_apart = False

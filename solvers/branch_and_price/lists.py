@@ -61,8 +61,8 @@ def condense(engine: Engine) -> bool:
         listed = list_about(engine, wanted, engine.target(), engine.listing())
         if listed is None:
             return False
-        engine.reach = listed.cutoff
         if covered(engine, listed) < COVERED:
+            engine.reach = listed.cutoff
             return False
         short = improve_by(engine, listed)
         if short.hopeless:

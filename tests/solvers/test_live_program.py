@@ -34,10 +34,13 @@ class Mirror:
         self.matrix, self.costs = np.empty((0, 0)), np.empty(0)
         self.rows, self.columns = np.empty((0, 2)), np.empty((0, 2))
 
-    def add_rows(self, number, lower=-math.inf):
+    def add_rows(self, number, all_sides=False):
+        """At most so much, or also at least or just so much."""
         more = self.rng.integers(0, 3, (number, len(self.costs))).astype(float)
         upper = self.rng.integers(3, 9, number).astype(float)
-        least = np.full(number, lower)
+        least = np.full(number, -math.inf)
+        if all_sides:
+            least = np.array([self.rng.choice([-math.inf, 1.0, side]) for side in upper])
         self.live.add_rows(least, upper, *entries(more))
         self.matrix = np.vstack([self.matrix, more])
         self.rows = np.vstack([self.rows, np.column_stack([least, upper])])
@@ -62,7 +65,7 @@ class Mirror:
         if kind == 0 or len(self.costs) < 3:
             self.add_columns(int(rng.integers(1, 4)))
         elif kind == 1 or len(self.rows) < 2:
-            self.add_rows(int(rng.integers(1, 3)))
+            self.add_rows(int(rng.integers(1, 3)), all_sides=True)
         elif kind == 2:
             gone = rng.choice(len(self.costs), 2, replace=False).astype(np.int32)
             self.live.delete_columns(np.sort(gone))
@@ -163,6 +166,12 @@ def test_a_basis_is_taken_up_again(backend):
     mirror.add_columns(3, np.full(3, 100.0))  # not worth it
     mirror.live.restore(basis)
     assert mirror.live.probe(0) == pytest.approx(first.value)
+    last = np.array([len(mirror.costs) - 1], dtype=np.int32)
+    mirror.live.delete_columns(last)  # it was added since
+    mirror.costs, mirror.matrix = mirror.costs[:-1], mirror.matrix[:, :-1]
+    mirror.columns = mirror.columns[:-1]
+    mirror.live.restore(basis)
+    assert mirror.live.probe(0) == pytest.approx(first.value)
     assert mirror.live.centre(60.0) is not None
     mirror.live.restore(mirror.live.basis())  # there may be none
     mirror.check(mirror.live.solve(60.0, dual=True), first.value)
@@ -183,6 +192,10 @@ def test_the_back_ends_that_take_columns_say_so():
 @pytest.mark.parametrize("cost", COSTS)
 def test_another_solver_of_the_master_proves_the_same(monkeypatch, backend, cost):
     """Second solver for every bound: brute force, interior points, cuts, dives and branching."""
+    made = []
+    monkeypatch.setattr(
+        master, "live_program", lambda name: made.append(live_program(name)) or made[-1]
+    )
     for seed in range(how_many(12, 300)):
         rng = np.random.default_rng([seed, COSTS.index(cost)])
         monkeypatch.setattr(master, "FEW_ROWS", (0, 500)[seed % 2])
@@ -209,6 +222,7 @@ def test_another_solver_of_the_master_proves_the_same(monkeypatch, backend, cost
         assert s.status == "optimal", seed
         assert s.objective == pytest.approx(best, rel=1e-6, abs=1e-9), seed
         assert all(e.bound is None or e.bound <= best + 1e-9 for e in s.trace), seed
+    assert {type(program).__name__ for program in made} == {PROGRAMS[backend]}
 
 
 def test_a_master_that_the_licence_does_not_allow_says_so():

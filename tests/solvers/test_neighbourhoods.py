@@ -1,5 +1,7 @@
 """Large neighbourhoods: the best that a region allows, the rest as it was."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,14 @@ from oracles import all_partitions, labels_of, pair_cost, random_instance
 from sizes import how_many
 
 import kanopy as kn
-from kanopy.solvers.branch_and_price import better_partitions, master, neighbourhoods
+from kanopy.solvers.branch_and_price import (
+    better_partitions,
+    lists,
+    master,
+    neighbourhoods,
+    plan,
+)
+from kanopy.solvers.branch_and_price import engine as engine_module
 from kanopy.solvers.branch_and_price.column_generation import Bound, Clock
 from kanopy.solvers.branch_and_price.engine import Engine, Options
 from kanopy.solvers.branch_and_price.master import sorted_rows
@@ -215,3 +224,76 @@ def test_a_region_asks_the_stopping_rule_of_the_whole():
     engine.found(better)
     assert engine.run.stopping()
     assert search.solve(poor, np.ones(len(poor), dtype=bool), Clock())[0] is None
+
+
+def observed(monkeypatch, names):
+    """What the plan's steps return for the whole problem, and its cost after each, in order."""
+    seen = []
+
+    def watch(name, step):
+        def watched(engine, *rest):
+            answer = step(engine, *rest)
+            if engine.inherited is None:
+                seen.append((name, answer, engine.upper()))
+            return answer
+
+        return watched
+
+    for name in names:
+        monkeypatch.setattr(plan, name, watch(name, getattr(plan, name)))
+    return seen
+
+
+@pytest.mark.parametrize(("seed", "n", "k", "wanted"), [(1, 45, 3, 150), (8, 40, 4, 200)])
+def test_a_list_takes_the_place_of_generations(monkeypatch, seed, n, k, wanted):
+    """Too short for the first gap, it is condensed as soon as that is small enough."""
+    data = random_instance(np.random.default_rng(seed), "range", n)
+    given = {"cost": "range", "initial": np.arange(n) % (n // k), "seed": seed}
+    best = kn.solve(data, k, "branch-and-price", **given)
+    for module, name, value in (
+        (master, "FEW_ROWS", 0),
+        (lists, "CONDENSED", wanted),
+        (lists, "COVERED", 0.3),
+        (better_partitions, "WIDE", 0.0),
+        (neighbourhoods, "GOOD", 0.0),
+        (neighbourhoods, "FIRST_ROWS", 20),
+    ):
+        monkeypatch.setattr(module, name, value)
+    seen = observed(monkeypatch, ("condense", "evolve", "improve"))
+    s = kn.solve(data, k, "branch-and-price", **given)
+    assert [(name, answer) for name, answer, _ in seen] == [
+        ("condense", False),
+        ("evolve", None),
+        ("condense", True),
+    ]
+    assert seen[1][2] < seen[0][2]
+    assert s.status == best.status == "optimal"
+    assert s.objective == pytest.approx(best.objective, rel=1e-6)
+    assert all(e.bound is None or e.bound <= best.objective * (1 + 1e-9) for e in s.trace)
+
+
+def test_a_list_that_fails_leaves_the_generations_their_turn():
+    """Only one that covers too little is remembered; any other would end them before they began."""
+    data = random_instance(np.random.default_rng(11), "sse", 60)
+    engine = made(data, 3, "sse", kn.solve(data, 3, "mdav*").labels).engine
+    whole = lists.list_about(engine, 40_000, engine.target(), Clock())
+    assert lists.covered(engine, whole) > 0.5
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lists, "improve_by", lambda *_: SimpleNamespace(hopeless=True))
+        assert not lists.condense(engine)
+    assert not better_partitions.reached(engine)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lists, "COVERED", 2.0)
+        assert not lists.condense(engine)
+    assert better_partitions.reached(engine)
+
+
+def test_large_clusters_get_neighbourhoods_before_a_local_search(monkeypatch):
+    monkeypatch.setattr(engine_module, "LARGE", 3)
+    monkeypatch.setattr(engine_module, "FEW_ROWS", 0)
+    monkeypatch.setattr(master, "FEW_ROWS", 0)
+    data = random_instance(np.random.default_rng(2), "sse", 60)
+    seen = observed(monkeypatch, ("refine", "alternate"))
+    options = {"cuts": False}
+    kn.solve(data, 5, "branch-and-price", options=options, stop=MaxRuntime(5))
+    assert [name for name, *_ in seen] == ["refine", "alternate"]
