@@ -108,8 +108,9 @@ class Mirror:
         assert abs(self.costs @ point.x - value) <= tolerance * scale
         lower, upper = self.rows.T
         held = self.matrix @ point.x
-        assert (held <= upper + 1e-5).all()
-        assert (held >= lower - 1e-5).all()
+        broken = max(1e-5, 0.1 * tolerance)
+        assert (held <= upper + broken).all()
+        assert (held >= lower - broken).all()
         assert (point.duals[lower == -math.inf] <= 1e-6).all()
         reduced = self.costs - point.duals @ self.matrix
         least, most = self.columns.T
@@ -222,7 +223,8 @@ def test_another_solver_of_the_master_proves_the_same(monkeypatch, backend, cost
         assert s.status == "optimal", seed
         assert s.objective == pytest.approx(best, rel=1e-6, abs=1e-9), seed
         assert all(e.bound is None or e.bound <= best + 1e-9 for e in s.trace), seed
-    assert {type(program).__name__ for program in made} == {PROGRAMS[backend]}
+    # the local search at the beginning has a master of its own, in HiGHS
+    assert PROGRAMS[backend] in {type(program).__name__ for program in made}
 
 
 def test_a_master_that_the_licence_does_not_allow_says_so():
