@@ -400,7 +400,7 @@ def papers() -> str:
 def benchmarks() -> str:
     """The best known solutions that are kept, and the speeds that are promised."""
     from kanopy.archive import FOLDER
-    from kanopy.experiments.bench_branch_and_price import COLUMNS, kept_rows
+    from kanopy.experiments.bench_branch_and_price import proofs_markdown
     from kanopy.experiments.benchmarks import BENCHMARKS
 
     kept = [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))]
@@ -447,10 +447,7 @@ def benchmarks() -> str:
             "one row for the samples of an instance, with the largest gap, the mean and the "
             "greatest time, one core each. `make bench` measures the quick ones on your machine, "
             "`make bench FULL=1` all of them.\n",
-            "|"
-            + "|".join(COLUMNS)
-            + "|\n|---|--:|--:|--:|--:|--:|---|---|---|\n"
-            + "".join(f"|{'|'.join(row)}|\n" for row in kept_rows()),
+            proofs_markdown() + "\n",
         ]
     )
 

@@ -293,6 +293,15 @@ def kept_rows() -> list[tuple[str, ...]]:
     return list(grouped([(c, before[c.name]) for c in cases() if c.name in before]))
 
 
+def proofs_markdown(columns: Sequence[str] = COLUMNS, single: bool = False) -> str:
+    """These rows as a table in Markdown, all or those of single instances."""
+    shown = [COLUMNS.index(column) for column in columns]
+    rows = [row for row in kept_rows() if row[COLUMNS.index("objective")] or not single]
+    lines = [columns, ("---",) * len(columns)]
+    lines += [[row[place] for place in shown] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the chosen cases and print the table; how many targets were missed."""
     parser = argparse.ArgumentParser(description="branch-and-price beside the papers")
