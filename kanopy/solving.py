@@ -30,9 +30,9 @@ from kanopy.solvers.run import Run
 from kanopy.solvers.stop import StoppingRule, check_rule, relative_gap
 from kanopy.verification import check_labels, check_links, verify
 
-# A solver that is given what is left of the time measures it with a clock of its own, and may end
-# this part of the limit early.
-CLOCKS_DIFFER = 0.01
+CLOCKS_DIFFER, SHORTLY, SHORT = 0.01, 0.1, 0.05
+"""A solver that is given what is left of the time measures it with a clock of its own, and may end
+this share of the limit early, or these seconds; of a short limit they count up to that share."""
 
 
 def solve(
@@ -315,7 +315,7 @@ def _solution(
         status = "optimal"
     elif interrupted:
         status = "interrupted"
-    elif run.timed_out or run.elapsed() >= (1 - CLOCKS_DIFFER) * run.stop.time_limit():
+    elif run.timed_out or _at_limit(run.elapsed(), run.stop.time_limit()):
         status = "time_limit"
     else:
         status = "feasible"
@@ -337,6 +337,18 @@ def _solution(
         options=dict(options),
         trace=run.trace,
     )
+
+
+def _at_limit(seconds: float, limit: float) -> bool:
+    """Whether it was the time limit that ended a run of so many seconds.
+
+    >>> _at_limit(2.42, 2.5), _at_limit(2.3, 2.5), _at_limit(595.0, 600.0), _at_limit(0.01, 0.02)
+    (True, False, True, False)
+    >>> _at_limit(1e9, np.inf)
+    False
+    """
+    early = max(CLOCKS_DIFFER * limit, min(SHORTLY, SHORT * limit))
+    return limit < np.inf and seconds >= limit - early
 
 
 def _renumbered(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
