@@ -443,7 +443,7 @@ def benchmarks() -> str:
             "report from theirs. A limit in *times* is a least ratio.\n",
             "| benchmark | limit | published |\n|---|--:|--:|\n" + "\n".join(promised) + "\n",
             "## Proofs beside the papers\n",
-            "What `branch-and-price` proved and how fast, from a full run that came with kanopy: "
+            "What `branch-and-price` proved and how fast, from runs that come with kanopy: "
             "one row for the samples of an instance, with the largest gap, the mean and the "
             "greatest time, one core each. `make bench` measures the quick ones on your machine, "
             "`make bench FULL=1` all of them.\n",

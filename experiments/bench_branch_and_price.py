@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import math
 import sys
 import time
@@ -35,6 +36,7 @@ from kanopy.experiments.specs import published
 from kanopy.instances.datasets import load
 from kanopy.instances.errors import KanopyError, unknown
 from kanopy.instances.examples import example
+from kanopy.instances.files import write_whole
 from kanopy.instances.generators import generate
 from kanopy.instances.microdata import Microdata
 from kanopy.instances.samplers import Criterion, sample
@@ -64,7 +66,7 @@ class Case:
 
 
 KEPT = Path(__file__).with_name("proofs.csv")
-"""The lines of a full run that come with kanopy."""
+"""The latest measurement of each line, which comes with kanopy."""
 
 FULL_SETS = (
     ("census", 3, 60.0, 0.0, "5.22"),
@@ -251,7 +253,7 @@ def measured_before(path: Path | None) -> dict[str, list[str]]:
         return {}
     with path.open(newline="", encoding="utf-8") as file:
         lines = list(csv.reader(file))[1:]
-    return {line[0]: line for line in lines if len(line) == len(HEADINGS)}  # the last may be torn
+    return {line[0]: line for line in lines if len(line) == len(HEADINGS)}
 
 
 def grouped(lines: Sequence[tuple[Case, list[str]]]) -> Iterator[tuple[str, ...]]:
@@ -288,7 +290,7 @@ def grouped(lines: Sequence[tuple[Case, list[str]]]) -> Iterator[tuple[str, ...]
 
 
 def kept_rows() -> list[tuple[str, ...]]:
-    """The rows of the full run that came with kanopy, below :data:`COLUMNS`."""
+    """The rows of the lines that come with kanopy, below :data:`COLUMNS`."""
     before = measured_before(KEPT)
     return list(grouped([(c, before[c.name]) for c in cases() if c.name in before]))
 
@@ -328,9 +330,10 @@ def main(arguments: Sequence[str]) -> int:
     for case in chosen:
         line = before.get(case.name) or measure(case)
         if given.out is not None and case.name not in before and line[-1]:
-            fresh = not given.out.exists()
-            with given.out.open("a", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows([HEADINGS, line] if fresh else [line])
+            before[case.name] = line
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows([HEADINGS, *before.values()])
+            write_whole(given.out, text.getvalue().encode())
         lines.append((case, line))
     table = Table(title="branch-and-price", title_justify="left")
     for heading in COLUMNS:

@@ -11,13 +11,10 @@ import numpy as np
 
 from kanopy.instances.errors import KanopyError
 from kanopy.solvers.backends.gurobi import GurobiBackend, quiet_environment, too_large
-from kanopy.solvers.backends.live_program import Floats, Places, Point
+from kanopy.solvers.backends.live_program import FINE, ROUGH, Floats, Places, Point
 
 PRIMAL, DUAL, BARRIER = 0, 1, 2
 """Gurobi's names of its methods."""
-
-ROUGH, FINE = 1e-4, 1e-8
-"""Tolerances of the barrier: of duals to price with, and of the start of a crossover."""
 
 EXACT = 1e-9
 """Tolerance of reduced costs: a bound loses this much for each cluster of a partition."""

@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kanopy.solvers.backends.live_program import Floats, Places, Point
+from kanopy.solvers.backends.live_program import FINE, ROUGH, Floats, Places, Point
 from kanopy.solvers.clock import now
 
 highspy: Any = importlib.import_module("highspy")
 
 DUAL, PRIMAL = 1, 4
 """HiGHS' names of its simplex methods."""
-
-ROUGH, FINE = 1e-4, 1e-8
-"""Tolerances of interior points: of duals to price with, and of the start of a crossover."""
 
 
 class HighsProgram:

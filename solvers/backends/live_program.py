@@ -15,6 +15,9 @@ Places = NDArray[np.int32]
 PROGRAMS = {"highs": "HighsProgram", "gurobi": "GurobiProgram"}
 """The live program of each back-end that has one, in the module ``live_<back-end>``."""
 
+ROUGH, FINE = 1e-4, 1e-8
+"""Tolerances of interior points: of duals to price with, and of the start of a crossover."""
+
 
 @dataclass(frozen=True, eq=False)
 class Point:
